@@ -1,0 +1,37 @@
+# Two commands: `make demo` and `make test`. Both prepare .venv first.
+
+PYTHON ?= python3
+BIN := .venv/bin
+export HEEDFUL_DATA ?= $(abspath $(wildcard ../shared/data))
+export HEEDFUL_VECTORS ?= $(abspath $(wildcard ../shared/vectors/glove.100d.txt.gz))
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+.PHONY: demo test test-slow lint check clean
+
+demo: .venv/installed
+	$(BIN)/heedful demo
+
+test: .venv/installed-dev
+	$(BIN)/python -m pytest -n 2 -m "not slow"
+
+test-slow: .venv/installed-dev
+	$(BIN)/python -m pytest -n 2 -m slow
+
+lint: .venv/installed-dev
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+
+check: lint test
+
+.venv/installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(PIP) -e .
+	touch $@
+
+.venv/installed-dev: .venv/installed
+	$(PIP) -e '.[dev]'
+	touch $@
+
+clean:
+	rm -rf .venv .hypothesis .mypy_cache .pytest_cache .ruff_cache

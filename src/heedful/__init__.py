@@ -1,0 +1,56 @@
+"""heedful tells you whether you may read your text classifier's attention as an explanation.
+
+    import heedful
+
+    corpus = heedful.load("reviews-short")
+    classifier = heedful.Classifier(encoder="bilstm", projection="sparsemax")
+    classifier.fit(corpus.train.texts, corpus.train.labels)
+    classifier.score(corpus.test.texts, corpus.test.labels)
+
+Names are imported when they are first used, so `import heedful` costs nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from heedful.errors import HeedfulError
+    from heedful.text.datasets import load
+    from heedful.text.documents import Corpus, Document, Documents
+    from heedful.text.readers import read
+    from heedful.training import recipes
+    from heedful.training.estimator import Classifier
+
+_HOMES = {
+    "Classifier": "heedful.training.estimator",
+    "Corpus": "heedful.text.documents",
+    "Document": "heedful.text.documents",
+    "Documents": "heedful.text.documents",
+    "HeedfulError": "heedful.errors",
+    "load": "heedful.text.datasets",
+    "read": "heedful.text.readers",
+    "recipes": "heedful.training",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'heedful' has no attribute {name!r}")
+    home = import_module(_HOMES[name])
+    return import_module("heedful.training.recipes") if name == "recipes" else getattr(home, name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+__all__ = [
+    "Classifier",
+    "Corpus",
+    "Document",
+    "Documents",
+    "HeedfulError",
+    "load",
+    "read",
+    "recipes",
+]

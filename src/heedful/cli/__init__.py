@@ -1,0 +1,67 @@
+"""The command line: read the request, call one library function, show the answer.
+
+Exit codes: 0 fine, 1 a check failed, 2 wrong usage, 3 the machine gave out (disk, memory, a
+signal). Progress goes to standard error, results to standard output.
+"""
+
+import os
+import signal
+import sys
+import traceback
+from types import FrameType
+from typing import NoReturn
+
+from heedful.errors import EnvironmentFailure, HeedfulError
+
+A_BUG = 70  # the exit code that sysexits.h keeps for internal errors
+
+
+def main() -> NoReturn:
+    """Run a command; every failure ends in a sentence and an exit code."""
+    from heedful.cli.app import app
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _stop)
+    try:
+        app()
+    except HeedfulError as error:
+        _leave(str(error), error.exit_code)
+    except BrokenPipeError:  # whoever read our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except Exception as error:  # noqa: BLE001  (the last line of defence)
+        if is_out_of_memory(error):
+            _leave(
+                "out of memory. What was saved before is intact. Smaller batches (--batch-size) or "
+                "shorter documents (--max-words) need less.",
+                EnvironmentFailure.exit_code,
+            )
+        if os.environ.get("HEEDFUL_TRACEBACK"):
+            traceback.print_exc()
+        _leave(
+            f"unexpected {type(error).__name__}: {error}. This is a bug in heedful; run again with "
+            "HEEDFUL_TRACEBACK=1 to see where, and please report it.",
+            A_BUG,
+        )
+    sys.exit(0)
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    """Whether memory ran out, on whichever device."""
+    said = str(error).lower()
+    return isinstance(error, MemoryError) or (
+        isinstance(error, RuntimeError)
+        and ("can't allocate memory" in said or "out of memory" in said)
+    )
+
+
+def _stop(number: int, frame: FrameType | None) -> NoReturn:
+    raise EnvironmentFailure(
+        f"stopped by {signal.Signals(number).name}. What was saved before is intact; "
+        "a training goes on with --resume."
+    )
+
+
+def _leave(sentence: str, code: int) -> NoReturn:
+    print(f"heedful: {sentence}", file=sys.stderr)  # noqa: T201
+    sys.exit(code)

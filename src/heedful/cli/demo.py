@@ -1,0 +1,90 @@
+"""`heedful demo`: two small classifiers on the built-in reviews, and what they look at."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from heedful.text.documents import Corpus
+    from heedful.training.settings import Settings
+    from heedful.training.trained import Trained
+
+CORPUS = "reviews-short"
+
+
+def demo(
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the two runs.")] = Path(
+        "heedful-demo"
+    ),
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1.")] = "auto",
+) -> None:
+    """Train two small classifiers on real film reviews and show what their attention points at."""
+    from heedful.cli import show
+    from heedful.text.datasets import load
+    from heedful.training.settings import Settings
+
+    corpus = load(CORPUS)
+    models = {
+        "bilstm": ("reads the whole sentence before it attends", Settings()),
+        "words": (
+            "attends to each word by itself",
+            Settings().with_(encoder="embedding", alignment="dot:scale=10.0", seed=1),
+        ),
+    }
+    show.note(
+        f"{CORPUS}: {len(corpus.train):,} film review sentences to train on, "
+        f"{len(corpus.dev):,} to choose the best epoch, {len(corpus.test):,} to test on\n"
+    )
+    runs = {
+        name: _trained(name, meaning, settings, corpus, output, device)
+        for name, (meaning, settings) in models.items()
+    }
+    _show_examples(runs, corpus)
+    first = output / next(iter(runs))
+    show.result(f"\nboth runs are in {output}; ask one about a text of yours:")
+    show.result(f'  heedful predict {first} "A very funny movie."')
+
+
+def _trained(
+    name: str,
+    meaning: str,
+    settings: "Settings",
+    corpus: "Corpus",
+    output: Path,
+    device: str,
+) -> "Trained":
+    """Train one of the two, or take it from an earlier demo."""
+    from heedful.cli import show
+    from heedful.runs import RunFolder
+    from heedful.training.trained import Task, Trained, train
+
+    folder = RunFolder(output / name)
+    show.note(f"{name}: {meaning}")
+    if folder.is_finished:
+        show.note(f"  trained before; delete {folder.path} to train it again")
+        trained = Trained.load(folder.path)
+    else:
+        if not folder.is_begun:
+            folder = RunFolder.create(folder.path)
+        task = Task.from_corpus(corpus, {"source": CORPUS})
+        with show.EpochLines("  ") as watcher:
+            trained = train(task, settings, folder=folder, device=device, watcher=watcher)
+    show.result(f"{name}: {show.score_line(trained)}")
+    return trained
+
+
+def _show_examples(runs: "dict[str, Trained]", corpus: "Corpus", count: int = 4) -> None:
+    """Test sentences of moderate length with each model's attention as background colour."""
+    from heedful.cli import show
+
+    chosen = [d for d in corpus.test if 8 <= len(d.text.split()) <= 14][:count]
+    show.result("\nwhat they attend to on sentences they have never seen (stronger: more weight)")
+    for document in chosen:
+        show.result(f"\n  labelled {document.label}")
+        for name, trained in runs.items():
+            row = trained.probabilities([document.text])[0]
+            answer = f"{trained.classes[int(row.argmax())]} {row.max():.2f}"
+            (attention,) = trained.attention([document.text])
+            show.result(Text(f"  {name:<7} {answer:<14} ") + show.shaded(attention))

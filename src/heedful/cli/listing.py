@@ -1,0 +1,72 @@
+"""`heedful list`: every member of every family, read from the registries."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from heedful.registry import Registry
+
+
+def list_members(
+    family: Annotated[str | None, typer.Argument(help="Which family; none lists them all.")] = None,
+    data_dir: Annotated[
+        str | None, typer.Option(help="Folder of named corpora. Default: $HEEDFUL_DATA.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="The list as JSON.")] = False,
+) -> None:
+    """List encoders, alignments, projections, recipes, optimizers, profiles and corpora."""
+    from heedful.cli import show
+    from heedful.errors import UnknownName, nearest
+    from heedful.text.datasets import names_in
+
+    families = _families()
+    if family is not None and family not in families:
+        known = ", ".join(families)
+        raise UnknownName(f"no family named {family!r}.{nearest(family, families)} Known: {known}.")
+    chosen = {family: families[family]} if family else families
+    rows = {name: _members(registry) for name, registry in chosen.items()}
+    if "corpora" in rows:
+        found = names_in(data_dir)
+        rows["corpora"] += [
+            {"name": name, "summary": "in the data folder", "options": {}} for name in found
+        ]
+    if json:
+        show.as_json(rows)
+        return
+    for name, members in rows.items():
+        show.result(name)
+        width = max(len(member["name"]) for member in members)
+        for member in members:
+            show.result(f"  {member['name']:<{width}}  {member['summary']}")
+            if member["options"]:
+                options = ", ".join(f"{k}={v}" for k, v in member["options"].items())
+                show.result(f"  {'':<{width}}  options: {options}")
+        show.result("")
+
+
+def _families() -> dict[str, "Registry[Any]"]:
+    from heedful.model.alignments import alignments
+    from heedful.model.encoders import encoders
+    from heedful.model.projections import projections
+    from heedful.text.datasets import corpora
+    from heedful.training.optimizers import optimizers
+    from heedful.training.recipe import recipes
+    from heedful.training.settings import profiles
+
+    return {
+        "encoders": encoders,
+        "alignments": alignments,
+        "projections": projections,
+        "recipes": recipes,
+        "optimizers": optimizers,
+        "profiles": profiles,
+        "corpora": corpora,
+    }
+
+
+def _members(registry: "Registry[Any]") -> list[dict[str, Any]]:
+    return [
+        {"name": name, "summary": registry.summary(name), "options": registry.options(name)}
+        for name in registry
+    ]

@@ -1,0 +1,118 @@
+"""`heedful predict`: texts in, labels and probabilities out."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+    from heedful.text.documents import Documents
+    from heedful.training.trained import Trained
+
+
+def predict(
+    run: Annotated[Path, typer.Argument(help="A run folder made by `heedful train`.")],
+    texts: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[TEXT]...", help="Texts; none: lines of standard input."),
+    ] = None,
+    file: Annotated[
+        Path | None, typer.Option(help="CSV, TSV, JSONL or Parquet file of texts.")
+    ] = None,
+    text: Annotated[str | None, typer.Option(help="Column of --file that holds the text.")] = None,
+    label: Annotated[
+        str | None, typer.Option(help="Column of --file that holds the label, to be scored.")
+    ] = None,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1.")] = "auto",
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only the predictions.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object per text.")] = False,
+) -> None:
+    """Label texts with a trained classifier.
+
+    Prints label, probability and text, separated by tabs. If the file has labels, the share that
+    agrees is printed too (on standard error).
+    """
+    from heedful.cli import show
+    from heedful.training.trained import Trained
+
+    trained = Trained.load(run, device)
+    documents, notes = _documents(texts, file, text, label)
+    labels = _label_numbers(documents, trained)
+    batches = trained.batches(documents.texts)
+    if batches.documents.cut:
+        limit = trained.settings.text.max_words
+        notes.append(f"{batches.documents.cut:,} of {len(documents):,} cut at {limit} words")
+    if seen := int(trained.was_trained_on(documents.texts).sum()):
+        notes.append(
+            f"{seen:,} of {len(documents):,} were among the training documents: "
+            "scores on those say nothing about new text"
+        )
+    probabilities = trained.probabilities(documents.texts)
+    for document, row in zip(documents, probabilities, strict=True):
+        best = int(row.argmax())
+        if json:
+            by_class = {str(c): float(p) for c, p in zip(trained.classes, row, strict=True)}
+            answer = {"label": trained.classes[best], "probabilities": by_class}
+            show.as_json({"text": document.text, **answer})
+        else:
+            one_line = " ".join(document.text.split())
+            sys.stdout.write(f"{trained.classes[best]}\t{row[best]:.3f}\t{one_line}\n")
+    if not quiet:
+        for sentence in notes:
+            show.note(f"note: {sentence}")
+        if labels is not None:
+            from heedful.training.evaluate import score
+
+            scores = score(probabilities, labels)
+            low, high = (show.percent(bound) for bound in scores.accuracy_interval)
+            show.note(
+                f"accuracy {show.percent(scores.accuracy)} on {scores.documents:,} documents; "
+                f"95% interval {low} to {high}"
+            )
+
+
+def _documents(
+    texts: list[str] | None, file: Path | None, text: str | None, label: str | None
+) -> tuple["Documents", list[str]]:
+    """The texts that were asked about, and notes on what was skipped."""
+    from heedful.errors import DataError, UsageError, counted
+    from heedful.text.documents import Document, Documents
+    from heedful.text.readers import decode, read_documents
+
+    if file is not None:
+        if texts:
+            raise UsageError("give texts or --file, not both.")
+        return read_documents(file, text, label, needs_labels=False)
+    if texts:
+        return Documents(map(Document, texts)), []
+    if sys.stdin.isatty():
+        raise UsageError("no text: give texts as arguments, --file FILE, or lines on stdin.")
+    lines = decode(sys.stdin.buffer.read(), Path("standard input")).splitlines()
+    kept = [Document(line) for line in lines if line.strip()]
+    if not kept:
+        raise DataError("standard input is empty. Expected one text per line.")
+    blank = len(lines) - len(kept)
+    notes = [f"{counted(blank, 'blank line')} skipped"] if blank else []
+    return Documents(kept), notes
+
+
+def _label_numbers(documents: "Documents", trained: "Trained") -> "ndarray | None":
+    """Labels as class numbers; None when not every document has one."""
+    import numpy as np
+
+    from heedful.errors import DataError
+
+    labels = documents.labels
+    if any(label is None for label in labels):
+        return None
+    number_of = {str(name): number for number, name in enumerate(trained.classes)}
+    unseen = sorted({str(label) for label in labels} - set(number_of))
+    if unseen:
+        raise DataError(
+            f"labels never seen in training: {', '.join(unseen[:5])}. "
+            f"The run knows: {', '.join(number_of)}."
+        )
+    return np.array([number_of[str(label)] for label in labels], dtype=np.int64)

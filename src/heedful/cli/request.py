@@ -1,0 +1,89 @@
+"""What the user typed, turned into a corpus and settings."""
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+from heedful.config import parse, read_toml
+from heedful.errors import ConfigError, DataError
+from heedful.text.datasets import corpora, load, names_in
+from heedful.text.documents import Corpus
+from heedful.text.readers import read
+from heedful.training.settings import STAGES, Settings, profiles
+
+
+def find_corpus(
+    data: str,
+    *,
+    text: str | None = None,
+    label: str | None = None,
+    data_dir: Path | None = None,
+    dev_share: float = 0.1,
+    test_share: float = 0.1,
+    seed: int = 0,
+) -> Corpus:
+    """A file, a folder or a corpus name as a corpus; what exists on disk goes first."""
+    for name, share in (("dev-share", dev_share), ("test-share", test_share)):
+        if not 0 <= share < 1:
+            raise DataError(f"--{name} should lie in 0 to below 1, not {share}.")
+    if Path(data).exists():
+        return read(data, text, label, dev_share=dev_share, test_share=test_share, seed=seed)
+    is_name = data.partition(":")[0] in corpora or data in names_in(data_dir)
+    if not is_name and (Path(data).suffix or "/" in data):
+        raise DataError(f"no such file or folder: {data}.")
+    return load(data, data_dir)
+
+
+def settings_from(
+    base: Settings | None,
+    profile: str,
+    config: Path | None,
+    epochs: int | None,
+    learning_rate: float | None,
+    assignments: list[str],
+    **flags: Any,
+) -> Settings:
+    """Profile, then settings file, then flags; flags that were not given (None) change nothing."""
+    settings = base or profiles[profile]()
+    if config is not None:
+        plain = read_toml(config)
+        settings = Settings.from_plain(_merged(settings.plain(), plain))
+    given = {name: value for name, value in flags.items() if value is not None}
+    settings = settings.with_(**given, **_parsed(assignments))
+    if epochs is not None:
+        recipe = dataclasses.replace(settings.training.recipe, epochs=epochs)  # type: ignore[type-var]
+        settings = settings.with_(recipe=recipe)
+    if learning_rate is not None:
+        optimizer = dataclasses.replace(settings.training.optimizer, learning_rate=learning_rate)
+        settings = settings.with_(optimizer=optimizer)
+    return settings
+
+
+def _merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+    """Table by table: what `over` names replaces what `base` has."""
+    tables = {name: {**values, **over.get(name, {})} for name, values in base.items()}
+    return {**over, **tables}
+
+
+def _parsed(assignments: list[str]) -> dict[str, Any]:
+    """`--set name=value` options as typed values; unknown names are refused later, by name."""
+    fields = {field.name: field for cls in STAGES.values() for field in dataclasses.fields(cls)}
+    annotations = {
+        name: annotation
+        for cls in STAGES.values()
+        for name, annotation in _annotations(cls).items()
+    }
+    values: dict[str, Any] = {}
+    for assignment in assignments:
+        name, equals, word = assignment.partition("=")
+        if not equals:
+            raise ConfigError(f"--set takes name=value, not {assignment!r}.")
+        is_plain = name in fields and "family" not in fields[name].metadata
+        values[name] = parse(word, annotations[name], name) if is_plain else word
+    return values
+
+
+def _annotations(cls: type) -> dict[str, Any]:
+    import typing
+
+    return typing.get_type_hints(cls)

@@ -1,0 +1,107 @@
+"""What commands show: notes and progress on standard error, results on standard output."""
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.text import Text
+
+from heedful.training.fit import Epoch, Watcher
+
+if TYPE_CHECKING:
+    from heedful.training.trained import Trained, WordWeights
+
+
+def note(sentence: str) -> None:
+    """A sentence on standard error."""
+    Console(stderr=True, soft_wrap=True, highlight=False).print(sentence, markup=False)
+
+
+def result(line: str | Text) -> None:
+    """A line of the answer on standard output."""
+    Console(soft_wrap=True, highlight=False).print(line, markup=False)
+
+
+def as_json(value: Any) -> None:
+    """The answer for machines: one JSON value per line."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+
+
+def percent(share: float) -> str:
+    """0.8237 -> '82.4%'."""
+    return f"{100 * share:.1f}%"
+
+
+class EpochLines(Watcher):
+    """One bar per epoch on a terminal, one line per epoch elsewhere."""
+
+    def __init__(self, title: str) -> None:
+        self.title = title
+        self.console = Console(stderr=True, highlight=False)
+        self.progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.completed:,}/{task.total:,} documents"),
+            TimeRemainingColumn(),
+            console=self.console,
+            transient=True,
+            disable=not self.console.is_terminal,
+        )
+
+    def __enter__(self) -> "EpochLines":
+        self.progress.start()
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.progress.stop()
+
+    def begin_epoch(self, phase: int, epoch: int, epochs: int, documents: int) -> None:
+        """Start a bar."""
+        text = f"{self.title}epoch {epoch + 1} of at most {epochs}"
+        self.bar = self.progress.add_task(text, total=documents)
+
+    def advance(self, documents: int) -> None:
+        """Move the bar."""
+        self.progress.advance(self.bar, documents)
+
+    def end_epoch(self, epoch: Epoch) -> None:
+        """Replace the bar by a line."""
+        self.progress.remove_task(self.bar)
+        dev = f", dev accuracy {percent(epoch.dev.accuracy)}" if epoch.dev else ""
+        best = "  best so far" if epoch.is_best else ""
+        self.progress.console.print(
+            f"{self.title}epoch {epoch.epoch + 1}: loss {epoch.train_loss:.3f}{dev} "
+            f"({epoch.seconds:.1f} s){best}",
+            markup=False,
+        )
+
+
+def score_line(trained: "Trained") -> str:
+    """The most honest score there is, in a sentence."""
+    part = "test" if "test" in trained.metrics else "dev"
+    if part not in trained.metrics:
+        return "no documents were kept aside, so there is no score"
+    scores = trained.metrics[part]
+    low, high = (percent(bound) for bound in scores["accuracy_interval"])
+    chosen = "" if part == "test" else " (which also chose the epoch, so it flatters)"
+    return (
+        f"{part} accuracy {percent(scores['accuracy'])} on {scores['documents']:,} documents"
+        f"{chosen}; 95% interval {low} to {high}; "
+        f"always the commonest label: {percent(scores['majority_accuracy'])}"
+    )
+
+
+def shaded(attention: "WordWeights") -> Text:
+    """The text with each word's background as strong as its weight, the largest weight full."""
+    largest = attention.weights.max(initial=0.0) or 1.0
+    line = Text(attention.text)
+    for (start, end), weight in zip(
+        attention.offsets.tolist(), attention.weights.tolist(), strict=True
+    ):
+        strength = weight / largest
+        red, green, blue = (round(255 + strength * (tone - 255)) for tone in (255, 150, 40))
+        if strength >= 0.05:
+            line.stylize(f"black on rgb({red},{green},{blue})", start, end)
+    return line

@@ -1,0 +1,192 @@
+"""`heedful train`: documents in, a run folder out."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from heedful.training.settings import Settings
+    from heedful.training.trained import Task, Trained
+
+
+def _option(help: str, *names: str, panel: str | None = None) -> typer.models.OptionInfo:
+    return typer.Option(*names, help=help, rich_help_panel=panel)
+
+
+_DATA, _MODEL, _TRAINING, _WORDS = "Data", "Model", "Training", "Words"
+
+
+def train(
+    data: Annotated[
+        str, typer.Argument(help="CSV, TSV, JSONL or Parquet file, a folder, or a corpus name.")
+    ],
+    output: Annotated[
+        Path | None,
+        _option("Run folder to make. Default: runs/NAME-HASH-seedN.", "-o", "--output"),
+    ] = None,
+    resume: Annotated[bool, _option("Go on with an unfinished run.", "--resume")] = False,
+    text: Annotated[str | None, _option("Column that holds the text.", panel=_DATA)] = None,
+    label: Annotated[str | None, _option("Column that holds the label.", panel=_DATA)] = None,
+    data_dir: Annotated[
+        Path | None, _option("Folder of named corpora. Default: $HEEDFUL_DATA.", panel=_DATA)
+    ] = None,
+    dev_share: Annotated[
+        float, _option("Share kept aside to choose the best epoch.", panel=_DATA)
+    ] = 0.1,
+    test_share: Annotated[float, _option("Share kept aside to test on.", panel=_DATA)] = 0.1,
+    profile: Annotated[
+        str, _option("Settings to start from: default, jain-wallace, sun-lu, …", panel=_MODEL)
+    ] = "default",
+    config: Annotated[
+        Path | None, _option("TOML file with [text], [model], [training].", panel=_MODEL)
+    ] = None,
+    encoder: Annotated[
+        str | None, _option("As in bilstm:hidden_size=64; see `heedful list`.", panel=_MODEL)
+    ] = None,
+    alignment: Annotated[str | None, _option("As in dot:scale=10.", panel=_MODEL)] = None,
+    projection: Annotated[
+        str | None, _option("As in sparsegen:sparsity=0.5.", panel=_MODEL)
+    ] = None,
+    pooling: Annotated[
+        str | None, _option("attention, or a baseline: mean, max, last.", panel=_MODEL)
+    ] = None,
+    vectors: Annotated[
+        str | None, _option("File of word vectors (GloVe, .vec).", panel=_MODEL)
+    ] = None,
+    embedding_size: Annotated[
+        int | None, _option("Numbers per word when there are no vectors.", panel=_MODEL)
+    ] = None,
+    dropout: Annotated[
+        float | None, _option("On embeddings and on the context.", panel=_MODEL)
+    ] = None,
+    recipe: Annotated[str | None, _option("How to train.", panel=_TRAINING)] = None,
+    optimizer: Annotated[
+        str | None, _option("As in adam:learning_rate=0.01.", panel=_TRAINING)
+    ] = None,
+    epochs: Annotated[int | None, _option("At most so many.", panel=_TRAINING)] = None,
+    learning_rate: Annotated[float | None, _option("The optimiser's.", panel=_TRAINING)] = None,
+    batch_size: Annotated[int | None, _option("Documents per step.", panel=_TRAINING)] = None,
+    class_weights: Annotated[
+        str | None, _option("none, or balanced: rare labels count more.", panel=_TRAINING)
+    ] = None,
+    seed: Annotated[int | None, _option("Same seed, same result.", panel=_TRAINING)] = None,
+    device: Annotated[str, _option("auto, cpu, cuda, cuda:1.", panel=_TRAINING)] = "auto",
+    split: Annotated[
+        str | None, _option("words, or spaces for text that is already cut.", panel=_WORDS)
+    ] = None,
+    min_documents: Annotated[
+        int | None, _option("A word is known if so many documents have it.", panel=_WORDS)
+    ] = None,
+    max_words: Annotated[
+        int | None, _option("Longer documents are cut here.", panel=_WORDS)
+    ] = None,
+    set_: Annotated[
+        list[str] | None, _option("Any other setting: --set patience=5.", "--set")
+    ] = None,
+    quiet: Annotated[bool, _option("Only the result.", "--quiet", "-q")] = False,
+    json: Annotated[bool, _option("The result as JSON.", "--json")] = False,
+) -> None:
+    """Train a classifier on your documents and save it as a run folder."""
+    from heedful.cli.request import find_corpus, settings_from
+    from heedful.runs import RunFolder
+    from heedful.training.trained import Task, read_settings
+
+    begun = RunFolder(output) if resume and output is not None else None
+    base = read_settings(begun) if begun is not None and begun.is_begun else None
+    corpus = find_corpus(
+        data, text=text, label=label, data_dir=data_dir, dev_share=dev_share, test_share=test_share
+    )
+    settings = settings_from(
+        base,
+        profile,
+        config,
+        epochs,
+        learning_rate,
+        set_ or [],
+        encoder=encoder,
+        alignment=alignment,
+        projection=projection,
+        pooling=pooling,
+        vectors=vectors,
+        embedding_size=embedding_size,
+        dropout=dropout,
+        recipe=recipe,
+        optimizer=optimizer,
+        batch_size=batch_size,
+        class_weights=class_weights,
+        seed=seed,
+        split=split if split is not None or base is not None else corpus.split,
+        min_documents=min_documents,
+        max_words=max_words,
+    )
+    columns = {"text": text, "label": label, "dev_share": dev_share, "test_share": test_share}
+    task = Task.from_corpus(corpus, {"source": data, **columns})
+    place = output or _default_place(corpus.name, settings)
+    trained = _train(task, settings, place, resume, device, quiet, corpus.notes)
+    _report(trained, place, quiet, json)
+
+
+def _train(
+    task: "Task",
+    settings: "Settings",
+    place: Path,
+    resume: bool,
+    device: str,
+    quiet: bool,
+    notes: tuple[str, ...],
+) -> "Trained":
+    from heedful.cli import show
+    from heedful.runs import RunFolder
+    from heedful.training.trained import Trained, train
+
+    folder = RunFolder(place)
+    if resume and folder.is_finished:
+        show.note(f"{place} is finished already; nothing to do.")
+        return Trained.load(place)
+    if not (resume and folder.is_begun):
+        folder = RunFolder.create(place)
+    if quiet:
+        return train(task, settings, folder=folder, device=device)
+    counts = task.describe()["documents"]
+    show.note(
+        f"{task.data['name']}: {counts['train']:,} documents to train on, {counts['dev']:,} to "
+        f"choose the best epoch, {counts['test']:,} to test on; "
+        f"labels: {', '.join(map(str, task.classes[:10]))}{' …' if len(task.classes) > 10 else ''}"
+    )
+    for sentence in notes:
+        show.note(f"note: {sentence}")
+    with show.EpochLines("") as watcher:
+        return train(task, settings, folder=folder, device=device, watcher=watcher)
+
+
+def _report(trained: "Trained", place: Path, quiet: bool, json: bool) -> None:
+    from heedful.cli import show
+    from heedful.errors import counted
+
+    if json:
+        show.as_json({"run": str(place), **trained.metrics})
+        return
+    if not quiet:
+        if cut := trained.provenance.get("documents_cut"):
+            limit = trained.settings.text.max_words
+            verb = "was" if cut == 1 else "were"
+            show.note(
+                f"note: {counted(cut, 'training document')} longer than {limit} words {verb} cut"
+            )
+        if found := trained.provenance.get("vectors"):
+            share = show.percent(found["share_of_training_tokens_covered"])
+            show.note(f"note: vectors from {found['source']} cover {share} of the training tokens")
+    show.result(show.score_line(trained))
+    show.result(f"saved in {place}")
+
+
+def _default_place(name: str, settings: "Settings") -> Path:
+    import hashlib
+    import json
+
+    from heedful.runs import folder_name
+
+    plain = json.dumps(settings.plain(), sort_keys=True).encode()
+    digest = hashlib.sha256(plain).hexdigest()[:8]
+    return Path("runs") / f"{folder_name(name)}-{digest}-seed{settings.training.seed}"

@@ -1,0 +1,66 @@
+"""What can go wrong, as sentences.
+
+    HeedfulError                 every failure this package raises on purpose
+    ├── UsageError               the request cannot be served as it stands         exit code 2
+    │   ├── UnknownName          no member of a family has that name
+    │   ├── ConfigError          a setting has a wrong name, type or value
+    │   ├── DataError            a file, corpus or text cannot be used
+    │   └── RunError             a run folder is missing, broken, newer or in the way
+    └── EnvironmentFailure       the machine gave out: disk, memory, a signal      exit code 3
+        └── TrainingDiverged     the loss stopped being a number
+
+A message says what was expected, what came and what to do. The command line prints it without a
+traceback and leaves with the exit code of its class.
+"""
+
+import difflib
+from collections.abc import Iterable
+
+
+class HeedfulError(Exception):
+    """A failure that its message explains."""
+
+    exit_code = 2
+
+
+class UsageError(HeedfulError):
+    """The request cannot be served as it stands; changing the request helps."""
+
+
+class UnknownName(UsageError, KeyError):
+    """No member of a family has that name."""
+
+    __str__ = Exception.__str__  # KeyError would print the message in quotation marks
+
+
+class ConfigError(UsageError, ValueError):
+    """A setting has a wrong name, type or value."""
+
+
+class DataError(UsageError, ValueError):
+    """A file, corpus or text cannot be used."""
+
+
+class RunError(UsageError):
+    """A run folder is missing, broken, from a newer version or in the way."""
+
+
+class EnvironmentFailure(HeedfulError):
+    """The machine gave out (disk, memory, a signal); the same request may work later."""
+
+    exit_code = 3
+
+
+class TrainingDiverged(EnvironmentFailure):
+    """The loss stopped being a finite number."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """' Did you mean 'sparsemax'?', or nothing when no known name comes close."""
+    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
+    return f" Did you mean {close[0]!r}?" if close else ""
+
+
+def counted(count: int, noun: str, plural: str | None = None) -> str:
+    """'1 document', '2,310 documents', '2 classes'."""
+    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"

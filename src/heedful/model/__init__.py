@@ -1,0 +1,1 @@
+"""Batch to Trace: embedding, encoder, alignment, projection, decision."""

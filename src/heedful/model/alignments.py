@@ -1,0 +1,116 @@
+"""Keys to scores: how much each state asks for attention, before it becomes a weight.
+
+A member of `alignments` is a settings object; `build(key_size, query_size)` gives the module. With
+`query_size=None` the query is learned and the same for every text; otherwise it is given per text.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from heedful.errors import ConfigError
+from heedful.registry import Registry
+
+Keys = Float[Tensor, "batch tokens keys"]
+Query = Float[Tensor, "batch query"]
+TokenScores = Float[Tensor, "batch tokens"]
+
+
+class Alignment(ABC):
+    """Settings of an alignment; `build` makes the module that scores keys."""
+
+    @abstractmethod
+    def build(self, key_size: int, query_size: int | None = None) -> nn.Module:
+        """A module: (keys, query or None) -> one score per token."""
+
+
+alignments: Registry[Alignment] = Registry("alignment")
+
+
+@alignments.register("additive")
+@dataclass(frozen=True)
+class Additive(Alignment):
+    """A small network scores each state: v · tanh(W key + U query) / scale."""
+
+    width: int | None = None  # None: half the key size
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        _check_scale("additive", self.scale)
+
+    def build(self, key_size: int, query_size: int | None = None) -> nn.Module:
+        """The module."""
+        width = self.width or max(1, key_size // 2)
+        return AdditiveScores(key_size, query_size, width, self.scale)
+
+
+@alignments.register("dot")
+@dataclass(frozen=True)
+class Dot(Alignment):
+    """Scaled dot product with a query: key · query / scale."""
+
+    scale: float | None = None  # None: the square root of the key size
+
+    def __post_init__(self) -> None:
+        if self.scale is not None:
+            _check_scale("dot", self.scale)
+
+    def build(self, key_size: int, query_size: int | None = None) -> nn.Module:
+        """The module."""
+        return DotScores(key_size, query_size, self.scale or math.sqrt(key_size))
+
+
+class AdditiveScores(nn.Module):
+    """v · tanh(W key + b + U query) / scale; `v` has no bias."""
+
+    def __init__(self, key_size: int, query_size: int | None, width: int, scale: float) -> None:
+        super().__init__()
+        self.scale = scale
+        self.inner = nn.Linear(key_size, width)
+        self.query = nn.Linear(query_size, width, bias=False) if query_size else None
+        self.outer = nn.Linear(width, 1, bias=False)
+
+    def forward(self, keys: Keys, query: Query | None = None) -> TokenScores:
+        """One score per token."""
+        inner = self.inner(keys)
+        if self.query is not None:
+            inner = inner + self.query(query).unsqueeze(1)
+        return self.outer(torch.tanh(inner)).squeeze(-1) / self.scale
+
+
+class DotScores(nn.Module):
+    """key · query / scale; a learned query starts as N(0, 1)."""
+
+    def __init__(self, key_size: int, query_size: int | None, scale: float) -> None:
+        super().__init__()
+        self.scale = scale
+        self.query: nn.Module = (
+            LearnedQuery(key_size)
+            if query_size is None
+            else nn.Linear(query_size, key_size, bias=False)
+        )
+
+    def forward(self, keys: Keys, query: Query | None = None) -> TokenScores:
+        """One score per token."""
+        return (keys @ self.query(query).unsqueeze(-1)).squeeze(-1) / self.scale
+
+
+class LearnedQuery(nn.Module):
+    """One query for every text (Sun & Lu's V)."""
+
+    def __init__(self, key_size: int) -> None:
+        super().__init__()
+        self.vector = nn.Parameter(torch.randn(key_size))
+
+    def forward(self, query: None) -> Float[Tensor, "1 keys"]:
+        """The same vector, whatever the text."""
+        return self.vector.unsqueeze(0)
+
+
+def _check_scale(name: str, scale: float) -> None:
+    if not scale > 0:
+        raise ConfigError(f"{name}: scale should lie above 0, not {scale}.")

@@ -1,0 +1,93 @@
+"""Settings to a model: the one place where the parts are put together."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import nn
+
+from heedful.config import family, resolve_families
+from heedful.errors import ConfigError
+from heedful.model.alignments import Alignment, alignments
+from heedful.model.classifier import (
+    AttentionClassifier,
+    Output,
+    PooledClassifier,
+    Pooling,
+    TextClassifier,
+)
+from heedful.model.encoders import EncoderSettings, encoders
+from heedful.model.projections import Projection, projections
+from heedful.text.vectors import WordVectors
+from heedful.text.vocabulary import NO_WORD
+
+
+@dataclass(frozen=True)
+class ModelSettings:
+    """What a classifier is made of."""
+
+    encoder: EncoderSettings = family(encoders, "bilstm")
+    alignment: Alignment = family(alignments, "additive")
+    projection: Projection = family(projections, "softmax")
+    pooling: Pooling = "attention"  # or a baseline that has none: mean, max, last
+    keys: Literal["shared", "separate"] = "shared"  # separate: attention has its own encoder
+    query: Literal["learned", "text"] = "learned"  # text: the mean key of each text
+    embedding_size: int = 100  # a file of vectors brings its own
+    embedding_bound: float = 0.1  # words without a vector start in U(-bound, bound)
+    vectors: str | None = None  # a file of pretrained word vectors
+    freeze_vectors: bool = False
+    dropout: float = 0.5  # on embeddings and on the context
+    output_bias: bool = True
+
+    def __post_init__(self) -> None:
+        resolve_families(self)
+        if not 0 <= self.dropout < 1:
+            raise ConfigError(f"dropout should lie in 0 to below 1, not {self.dropout}.")
+        if self.embedding_size < 1:
+            raise ConfigError(f"embedding_size should be at least 1, not {self.embedding_size}.")
+
+
+def build_model(
+    settings: ModelSettings,
+    vocabulary: int,
+    classes: int,
+    *,
+    seed: int,
+    vectors: WordVectors | None = None,
+) -> TextClassifier:
+    """A fresh model; `seed` decides every initial value and nothing outside is touched."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        embedding = _embedding(settings, vocabulary, vectors)
+        size = embedding.embedding_dim
+        encoder = settings.encoder.build(size)
+        output = Output(encoder.output_size, classes, settings.output_bias)
+        if settings.pooling != "attention":
+            return PooledClassifier(
+                embedding, encoder, settings.pooling, output, dropout=settings.dropout
+            )
+        key_encoder = settings.encoder.build(size) if settings.keys == "separate" else None
+        has_text_query = settings.query == "text"
+        query_size = encoder.output_size if has_text_query else None
+        return AttentionClassifier(
+            embedding,
+            encoder,
+            settings.alignment.build(encoder.output_size, query_size),
+            settings.projection,
+            output,
+            key_encoder=key_encoder,
+            has_text_query=has_text_query,
+            dropout=settings.dropout,
+        )
+
+
+def _embedding(
+    settings: ModelSettings, vocabulary: int, vectors: WordVectors | None
+) -> nn.Embedding:
+    size = settings.embedding_size if vectors is None else vectors.matrix.shape[1]
+    matrix = torch.empty(vocabulary, size)
+    matrix.uniform_(-settings.embedding_bound, settings.embedding_bound)
+    if vectors is not None:
+        matrix[torch.from_numpy(vectors.found)] = torch.from_numpy(vectors.matrix[vectors.found])
+    matrix[NO_WORD] = 0.0
+    return nn.Embedding.from_pretrained(matrix, freeze=settings.freeze_vectors, padding_idx=NO_WORD)

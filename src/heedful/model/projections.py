@@ -1,0 +1,149 @@
+"""Scores to weights: maps from any row of numbers to a point of the simplex.
+
+A projection takes scores and `is_token` and gives weights that are at least 0, sum to 1 over real
+tokens and are exactly 0 elsewhere. A row without any token gets only zeros. All can be
+differentiated twice.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from heedful.errors import ConfigError
+from heedful.registry import Registry
+
+Scores = Float[Tensor, "*rows tokens"]
+IsToken = Bool[Tensor, "*rows tokens"]
+Weights = Float[Tensor, "*rows tokens"]
+Projection = Callable[[Scores, IsToken], Weights]
+
+projections: Registry[Projection] = Registry("projection")
+
+
+@projections.register("softmax")
+def softmax(scores: Scores, is_token: IsToken) -> Weights:
+    """Every token gets something: weights proportional to exp(score)."""
+    return _blank_masked(scores, is_token).softmax(dim=-1) * is_token
+
+
+@projections.register("sparsemax")
+def sparsemax(scores: Scores, is_token: IsToken) -> Weights:
+    """Nearest point of the simplex to `scores`; most tokens get exactly 0 (arXiv:1602.02068).
+
+    weights = max(scores - threshold, 0),  threshold chosen so that the weights sum to 1
+    """
+    scores = _blank_masked(scores, is_token)
+    in_support = _sparsemax_support(scores.detach(), is_token)
+    # The support is locally constant, so the threshold's own formula carries the exact gradient.
+    support_size = in_support.sum(dim=-1, keepdim=True).clamp(min=1)
+    kept = scores.masked_fill(~in_support, 0.0)
+    threshold = (kept.sum(dim=-1, keepdim=True) - 1) / support_size
+    return (scores - threshold).masked_fill(~in_support, 0.0)
+
+
+@projections.register("sparsegen")
+@dataclass(frozen=True)
+class Sparsegen:
+    """Sparsemax with a dial: sparsity to 1 picks one token, 0 is sparsemax, far below 0 is uniform.
+
+    sparsegen(scores; sparsity) = sparsemax(scores / (1 - sparsity))
+    """
+
+    sparsity: float = 0.5
+
+    def __post_init__(self) -> None:
+        if not self.sparsity < 1:
+            raise ConfigError(f"sparsegen: sparsity should lie below 1, not {self.sparsity}.")
+
+    def __call__(self, scores: Scores, is_token: IsToken) -> Weights:
+        """The weights; see the class."""
+        return sparsemax(scores / (1 - self.sparsity), is_token)
+
+
+@projections.register("entmax")
+def entmax(scores: Scores, is_token: IsToken) -> Weights:
+    """Half-way between softmax and sparsemax: entmax with exponent 1.5 (arXiv:1905.05702).
+
+    weights = max(scores / 2 - threshold, 0) ** 2
+    """
+    halved = _blank_masked(scores, is_token) / 2
+    in_support = _entmax_support(halved.detach(), is_token)
+    support_size = in_support.sum(dim=-1, keepdim=True).clamp(min=1)
+    kept = halved.masked_fill(~in_support, 0.0)
+    mean = kept.sum(dim=-1, keepdim=True) / support_size
+    spread = (halved - mean).masked_fill(~in_support, 0.0).square().sum(dim=-1, keepdim=True)
+    threshold = mean - ((1 - spread) / support_size).sqrt()
+    return (halved - threshold).masked_fill(~in_support, 0.0).square()
+
+
+@projections.register("uniform")
+def uniform(scores: Scores, is_token: IsToken) -> Weights:
+    """No attention at all: every token gets the same, whatever the scores say."""
+    return is_token.to(scores.dtype) / is_token.sum(dim=-1, keepdim=True).clamp(min=1)
+
+
+@projections.register("frozen")
+def frozen(scores: Scores, is_token: IsToken) -> Weights:
+    """Softmax through which no gradient flows: the alignment keeps its random initial values."""
+    return softmax(scores.detach(), is_token)
+
+
+@projections.register("k-hot")
+@dataclass(frozen=True)
+class KHot:
+    """The k highest scores get 1/k each; gradients pass as if by softmax (straight-through)."""
+
+    k: int = 5
+
+    def __post_init__(self) -> None:
+        if self.k < 1:
+            raise ConfigError(f"k-hot: k should be at least 1, not {self.k}.")
+
+    def __call__(self, scores: Scores, is_token: IsToken) -> Weights:
+        """The weights; see the class."""
+        soft = softmax(scores, is_token)
+        top = _blank_masked(scores, is_token).topk(min(self.k, scores.shape[-1]), dim=-1).indices
+        chosen = torch.zeros_like(scores).scatter(-1, top, 1.0) * is_token
+        hard = chosen / chosen.sum(dim=-1, keepdim=True).clamp(min=1)
+        return hard + (soft - soft.detach())
+
+
+def _blank_masked(scores: Scores, is_token: IsToken) -> Scores:
+    """Scores shifted to a maximum of 0 (changes no weight, keeps sums small), lowest off tokens."""
+    lowest = torch.finfo(scores.dtype).min / 4  # finite, so that an empty row gives no NaN
+    scores = scores.masked_fill(~is_token, lowest)
+    return scores - scores.detach().amax(dim=-1, keepdim=True)
+
+
+def _sparsemax_support(scores: Scores, is_token: IsToken) -> IsToken:
+    """Tokens above sparsemax's threshold, by Newton steps from below instead of a sort.
+
+    f(t) = sum of max(scores - t, 0) is convex and piecewise linear, so Newton's method for f(t) = 1
+    rises steadily and ends exactly, after about as many steps as the support shrinks.
+    """
+    in_support = is_token & (scores > -1)  # the maximum is 0, so the threshold is at least -1
+    size = in_support.sum(dim=-1, keepdim=True)
+    while True:
+        total = scores.masked_fill(~in_support, 0.0).sum(dim=-1, keepdim=True)
+        in_support = in_support & (scores > (total - 1) / size.clamp(min=1))
+        smaller = in_support.sum(dim=-1, keepdim=True)
+        if torch.equal(smaller, size):
+            return in_support
+        size = smaller
+
+
+def _entmax_support(halved: Scores, is_token: IsToken) -> IsToken:
+    """Tokens above entmax's threshold: the longest run of sorted scores that is consistent."""
+    ranked = halved.sort(dim=-1, descending=True).values
+    rank = torch.arange(1, ranked.shape[-1] + 1, device=ranked.device, dtype=ranked.dtype)
+    # Only scores within 1 of the maximum can matter; the rest would drown the sums.
+    near = ranked.clamp(min=-2)
+    mean = near.cumsum(dim=-1) / rank
+    spread = near.square().cumsum(dim=-1) - rank * mean.square()
+    threshold = mean - ((1 - spread) / rank).clamp(min=0).sqrt()
+    size = (threshold <= ranked).sum(dim=-1, keepdim=True)
+    cut = threshold.gather(-1, (size - 1).clamp(min=0))
+    return is_token & (halved > cut)

@@ -1,0 +1,236 @@
+"""Run folders: the only module that knows the names of their files.
+
+    config.json                     everything needed to train it again; carries a schema number
+    model.safetensors               the weights
+    tokenizer.json                  how texts are cut, and the vocabulary
+    history.jsonl                   one line per epoch
+    metrics.json                    scores on dev and test
+    training_documents.safetensors  fingerprints of what it was trained on
+    provenance.json                 versions, data, seed, device, checksums; written last
+    checkpoint-*.safetensors        only while a training is under way
+
+Every file is written beside its place and moved there in one step, so a killed process or a full
+disk leaves the old file or the new one, never half of one. Nothing is ever unpickled.
+"""
+
+import errno
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from heedful.errors import EnvironmentFailure, RunError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+SCHEMA = 1
+
+CONFIG = "config.json"
+MODEL = "model.safetensors"
+TOKENIZER = "tokenizer.json"
+HISTORY = "history.jsonl"
+METRICS = "metrics.json"
+TRAINING_DOCUMENTS = "training_documents.safetensors"
+PROVENANCE = "provenance.json"
+CHECKSUMMED = (CONFIG, MODEL, TOKENIZER, TRAINING_DOCUMENTS)
+
+
+class RunFolder:
+    """One run's files, written atomically and checked when read."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+
+    @classmethod
+    def create(cls, path: str | Path) -> "RunFolder":
+        """A new folder; one that holds anything already is refused."""
+        folder = cls(path)
+        if folder.path.exists() and not folder.path.is_dir():
+            raise RunError(f"{path} is a file. Expected a folder that does not exist yet.")
+        if folder.path.is_dir() and any(folder.path.iterdir()):
+            advice = (
+                "Choose another folder."
+                if folder.is_finished or not folder.is_begun
+                else "It holds an unfinished run: continue it with --resume, or choose another."
+            )
+            raise RunError(f"the output folder {path} exists already. {advice}")
+        with environment_failures(folder.path):
+            folder.path.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    @classmethod
+    def open(cls, path: str | Path) -> "RunFolder":
+        """A folder with a finished run in it, its files checked against their checksums."""
+        folder = cls(path)
+        if not folder.path.is_dir():
+            raise RunError(f"no run folder at {path}. `heedful train DATA -o {path}` makes one.")
+        if not folder.is_begun:
+            raise RunError(f"{path} is not a run folder: it holds no {CONFIG}.")
+        if not folder.is_finished:
+            raise RunError(
+                f"the run in {path} is unfinished. Continue it: heedful train … -o {path} --resume"
+            )
+        folder.read_config()
+        folder._check_files()
+        return folder
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether a training has started here."""
+        return (self.path / CONFIG).is_file()
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether a training has ended here."""
+        return (self.path / PROVENANCE).is_file()
+
+    def read_config(self) -> dict[str, Any]:
+        """The configuration, refused when a newer version of heedful wrote it."""
+        config = self.read_json(CONFIG)
+        schema = config.get("schema")
+        if not isinstance(schema, int):
+            raise RunError(f"{self.path / CONFIG} carries no schema number; it is not ours.")
+        if schema > SCHEMA:
+            raise RunError(
+                f"{self.path / CONFIG} has schema {schema}, written by heedful "
+                f"{config.get('heedful', '?')}; this version reads up to {SCHEMA}. Upgrade heedful."
+            )
+        return config
+
+    def write_config(self, config: Mapping[str, Any]) -> None:
+        """Write the configuration with its schema number."""
+        self.write_json(CONFIG, {"schema": SCHEMA, **config})
+
+    def finish(self, provenance: Mapping[str, Any]) -> None:
+        """Write provenance and checksums, which makes the run complete; drop its checkpoints."""
+        checksums = {name: _sha256(self.path / name) for name in CHECKSUMMED}
+        self.write_json(PROVENANCE, {**provenance, "sha256": checksums})
+        for left in self.path.glob("checkpoint-*.safetensors"):
+            left.unlink()
+
+    def read_json(self, name: str) -> dict[str, Any]:
+        """A JSON object."""
+        try:
+            value = json.loads(self.read_bytes(name))
+        except (json.JSONDecodeError, UnicodeDecodeError) as error:
+            raise RunError(f"{self.path / name} is not JSON: {error}.") from None
+        if not isinstance(value, dict):
+            raise RunError(f"{self.path / name} should hold a JSON object.")
+        return value
+
+    def write_json(self, name: str, value: Mapping[str, Any]) -> None:
+        """Write a JSON object."""
+        text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+        write_atomically(self.path / name, text.encode("utf-8"))
+
+    def write_lines(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Write JSON lines."""
+        lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows]
+        write_atomically(self.path / name, "".join(lines).encode("utf-8"))
+
+    def read_lines(self, name: str) -> list[dict[str, Any]]:
+        """JSON lines."""
+        return [json.loads(line) for line in self.read_bytes(name).splitlines() if line.strip()]
+
+    def read_bytes(self, name: str) -> bytes:
+        """A whole file."""
+        try:
+            return (self.path / name).read_bytes()
+        except FileNotFoundError:
+            raise RunError(f"the run folder {self.path} is broken: {name} is missing.") from None
+
+    def write_bytes(self, name: str, data: bytes) -> None:
+        """Write a whole file."""
+        write_atomically(self.path / name, data)
+
+    def read_tensors(self, name: str) -> tuple[dict[str, "Tensor"], dict[str, Any]]:
+        """Tensors and the facts stored with them."""
+        from safetensors import SafetensorError, safe_open
+
+        try:
+            with safe_open(self.path / name, framework="pt") as stored:
+                facts = json.loads((stored.metadata() or {}).get("facts", "{}"))
+                return {key: stored.get_tensor(key) for key in stored.keys()}, facts  # noqa: SIM118
+        except FileNotFoundError:
+            raise RunError(f"the run folder {self.path} is broken: {name} is missing.") from None
+        except (SafetensorError, json.JSONDecodeError) as error:
+            raise RunError(
+                f"{self.path / name} is damaged ({error}). Train the run again."
+            ) from None
+
+    def write_tensors(
+        self, name: str, tensors: Mapping[str, "Tensor"], facts: Mapping[str, Any] | None = None
+    ) -> None:
+        """Write tensors with facts beside them, in one file."""
+        from safetensors.torch import save
+
+        contiguous = {key: tensor.detach().cpu().contiguous() for key, tensor in tensors.items()}
+        write_atomically(
+            self.path / name, save(contiguous, {"facts": json.dumps(dict(facts or {}))})
+        )
+
+    def read_checkpoint(self, name: str) -> tuple[dict[str, "Tensor"], dict[str, Any]] | None:
+        """A training's saved state, if there is one."""
+        file = f"checkpoint-{name}.safetensors"
+        return self.read_tensors(file) if (self.path / file).is_file() else None
+
+    def write_checkpoint(
+        self, name: str, tensors: Mapping[str, "Tensor"], facts: Mapping[str, Any]
+    ) -> None:
+        """Save a training's state."""
+        self.write_tensors(f"checkpoint-{name}.safetensors", tensors, facts)
+
+    def _check_files(self) -> None:
+        known = self.read_json(PROVENANCE).get("sha256", {})
+        for name in CHECKSUMMED:
+            if not (self.path / name).is_file():
+                raise RunError(f"the run folder {self.path} is broken: {name} is missing.")
+            if _sha256(self.path / name) != known.get(name):
+                raise RunError(
+                    f"{self.path / name} is not the file that training wrote (its SHA-256 "
+                    "differs from provenance.json): it was cut short or changed. "
+                    "Copy the run again or train it again."
+                )
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write beside `path`, flush to disk, then move into place in one step."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    with environment_failures(path):
+        try:
+            with beside.open("wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            beside.replace(path)
+        finally:
+            beside.unlink(missing_ok=True)
+
+
+@contextmanager
+def environment_failures(path: Path) -> Iterator[None]:
+    """Turn what the file system refuses into a sentence."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise EnvironmentFailure(
+                f"the disk is full: {path} could not be written. What was saved before is intact; "
+                "free some space and continue with --resume."
+            ) from None
+        raise EnvironmentFailure(f"{path} could not be written: {error.strerror}.") from None
+
+
+def folder_name(text: str) -> str:
+    """A text as a harmless folder name."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-.") or "run"
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,1 @@
+"""Text to batches: documents, words with character offsets, vocabulary, vectors, batches."""

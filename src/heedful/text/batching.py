@@ -1,0 +1,108 @@
+"""Encoded documents to padded batches, filled in length buckets up to a token budget.
+
+Documents of like length travel together, so little of a batch is padding, and no batch holds more
+than `token_budget` tokens, padding included, however long its documents are.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from numpy import ndarray
+from torch import Tensor
+
+from heedful.text.vocabulary import NO_WORD, Encoded
+
+TOKEN_BUDGET = 16_384
+BATCHES_PER_POOL = 50  # in training, documents are sorted by length within this many batches
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Padded documents; `is_token` is True on real words."""
+
+    token_ids: Int[Tensor, "batch tokens"]
+    is_token: Bool[Tensor, "batch tokens"]
+    labels: Int[Tensor, " batch"]
+    example_weight: Float[Tensor, " batch"]  # how much each document counts in a loss
+    indices: Int[ndarray, " batch"]  # where the documents stand in their corpus
+
+    def to(self, device: torch.device) -> "Batch":
+        """The same batch on another device."""
+        return replace(
+            self,
+            token_ids=self.token_ids.to(device),
+            is_token=self.is_token.to(device),
+            labels=self.labels.to(device),
+            example_weight=self.example_weight.to(device),
+        )
+
+
+class Batches:
+    """All documents of a part, handed out as batches."""
+
+    def __init__(
+        self,
+        documents: Encoded,
+        labels: Int[ndarray, " documents"] | None = None,
+        example_weight: Float[ndarray, " documents"] | None = None,
+        *,
+        batch_size: int = 1_000_000,
+        token_budget: int = TOKEN_BUDGET,
+        device: torch.device = torch.device("cpu"),
+    ) -> None:
+        self.documents = documents
+        self.labels = np.zeros(len(documents), np.int64) if labels is None else labels
+        weight = np.ones(len(documents)) if example_weight is None else example_weight
+        self.example_weight = weight.astype(np.float32)
+        self.batch_size = batch_size
+        self.token_budget = token_budget
+        self.device = device
+
+    def __len__(self) -> int:
+        return len(self.documents)
+
+    def by_length(self) -> Iterator[Batch]:
+        """Every document once, longest first, so that memory gives out at once or never."""
+        order = np.argsort(-self.documents.lengths, kind="stable")
+        return map(self._batch, self._fill(order))
+
+    def shuffled(self, rng: torch.Generator) -> Iterator[Batch]:
+        """Every document once, in an order that `rng` decides."""
+        order = torch.randperm(len(self), generator=rng).numpy()
+        pool = self.batch_size * BATCHES_PER_POOL
+        chunks = []
+        for start in range(0, len(order), pool):
+            some = order[start : start + pool]
+            by_length = some[np.argsort(-self.documents.lengths[some], kind="stable")]
+            chunks += self._fill(by_length)
+        for number in torch.randperm(len(chunks), generator=rng).tolist():
+            yield self._batch(chunks[number])
+
+    def _fill(self, order: Int[ndarray, " documents"]) -> list[Int[ndarray, " batch"]]:
+        """Cut an order, longest first, into batches within size and budget."""
+        chunks, start = [], 0
+        while start < len(order):
+            longest = max(1, int(self.documents.lengths[order[start]]))
+            size = max(1, min(self.batch_size, self.token_budget // longest))
+            chunks.append(order[start : start + size])
+            start += size
+        return chunks
+
+    def _batch(self, indices: Int[ndarray, " batch"]) -> Batch:
+        lengths = self.documents.lengths[indices]
+        columns = np.arange(max(1, lengths.max(initial=0)))
+        is_token = columns < lengths[:, None]
+        token_ids = np.full(is_token.shape, NO_WORD, dtype=np.int64)
+        places = (self.documents.starts[indices][:, None] + columns)[is_token]
+        token_ids[is_token] = self.documents.token_ids[places]
+        batch = Batch(
+            token_ids=torch.from_numpy(token_ids),
+            is_token=torch.from_numpy(is_token),
+            labels=torch.from_numpy(self.labels[indices]),
+            example_weight=torch.from_numpy(self.example_weight[indices]),
+            indices=indices,
+        )
+        return batch if self.device.type == "cpu" else batch.to(self.device)

@@ -1,0 +1,109 @@
+"""Made-up corpora whose true evidence is known (Sun & Lu 2020, supplement).
+
+A document is ten different neutral words and two different words of its label, in random order. The
+words of the label are its rationale, so an explanation can be checked against the truth.
+"""
+
+from dataclasses import dataclass
+from string import ascii_lowercase
+
+import numpy as np
+
+from heedful.errors import ConfigError
+from heedful.text.datasets.registry import corpora
+from heedful.text.documents import Corpus, Document, Documents, space_separated
+
+LABELS = ("negative", "positive", "mixed", "other", "fifth")
+
+
+@corpora.register("planted")
+@dataclass(frozen=True)
+class Planted:
+    """Made-up documents whose label is decided by planted words (Sun & Lu's Data I).
+
+    `noise` is the share of documents of each label whose evidence is drawn from another label's
+    words; `ratio` gives the labels' relative frequencies, negative first.
+    """
+
+    classes: int = 2
+    noise: float = 0.0
+    ratio: tuple[float, ...] | None = None
+    documents: int = 12_000  # in train; dev and test have a tenth of that each
+    neutral_words: int = 10  # per document
+    evidence_words: int = 2  # per document
+    neutral_vocabulary: int = 1000
+    evidence_vocabulary: int = 50  # per label
+    seed: int = 2
+
+    def __post_init__(self) -> None:
+        if not 2 <= self.classes <= len(LABELS):
+            raise ConfigError(f"planted: classes should be 2 to {len(LABELS)}, not {self.classes}.")
+        if self.ratio is not None and len(self.ratio) != self.classes:
+            raise ConfigError(
+                f"planted: ratio should hold {self.classes} numbers, one per label, "
+                f"not {len(self.ratio)}."
+            )
+        if not 0 <= self.noise <= 1:
+            raise ConfigError(f"planted: noise should lie between 0 and 1, not {self.noise}.")
+        if self.neutral_words > self.neutral_vocabulary:
+            raise ConfigError("planted: a document cannot hold more neutral words than there are.")
+        if self.evidence_words > self.evidence_vocabulary:
+            raise ConfigError("planted: a document cannot hold more evidence words than there are.")
+
+    def __call__(self) -> Corpus:
+        """Draw the three parts, each from a stream of its own."""
+        streams = np.random.default_rng(self.seed).spawn(3)
+        sizes = (self.documents, self.documents // 10, self.documents // 10)
+        train, dev, test = (self._draw(n, rng) for n, rng in zip(sizes, streams, strict=True))
+        return Corpus("planted", train, dev, test, split="spaces")
+
+    def _draw(self, count: int, rng: np.random.Generator) -> Documents:
+        shares = np.array(self.ratio or (1.0,) * self.classes)
+        ends = np.round(np.cumsum(shares / shares.sum()) * count).astype(int)
+        documents = []
+        for label, size in enumerate(np.diff(ends, prepend=0)):
+            noisy_from = size - round(self.noise * size)
+            for place in range(size):
+                source = (label + 1) % self.classes if place >= noisy_from else label
+                documents.append(self._document(label, source, rng))
+        return Documents(documents[i] for i in rng.permutation(len(documents)))
+
+    def _document(self, label: int, source: int, rng: np.random.Generator) -> Document:
+        neutral = rng.choice(self.neutral_vocabulary, self.neutral_words, replace=False)
+        evidence = rng.choice(self.evidence_vocabulary, self.evidence_words, replace=False)
+        words = [word_form("neutral", n) for n in neutral.tolist()]
+        words += [word_form(LABELS[source], n) for n in evidence.tolist()]
+        order = rng.permutation(len(words))
+        text = " ".join(words[i] for i in order)
+        spans = space_separated(text)
+        rationale = tuple(
+            span for span, i in zip(spans, order, strict=True) if i >= self.neutral_words
+        )
+        return Document(text, LABELS[label], rationale)
+
+
+@corpora.register("planted-noisy")
+def planted_noisy() -> Corpus:
+    """The planted corpus with a tenth of its evidence turned round (Sun & Lu's Data II)."""
+    return Planted(noise=0.1)()
+
+
+@corpora.register("planted-three")
+def planted_three() -> Corpus:
+    """The planted corpus with three labels."""
+    return Planted(classes=3)()
+
+
+@corpora.register("planted-imbalanced")
+def planted_imbalanced() -> Corpus:
+    """The planted corpus with five negative documents for each positive one."""
+    return Planted(ratio=(5.0, 1.0))()
+
+
+def word_form(group: str, number: int) -> str:
+    """A made-up word of letters only: word_form("neutral", 27) is 'neutral' + 'abb'."""
+    letters = ""
+    for _ in range(3):
+        number, place = divmod(number, 26)
+        letters = ascii_lowercase[place] + letters
+    return group + letters

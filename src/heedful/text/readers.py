@@ -1,0 +1,391 @@
+"""Files to documents: CSV, TSV, JSON lines, Parquet, a folder per class, a folder of parts.
+
+A row is a mapping from column name to value. Which columns hold text and label is guessed when
+obvious and asked for by name when not. Blank rows are skipped and counted; anything else that does
+not fit is refused with the place where it stands.
+"""
+
+import csv
+import gzip
+import io
+import json
+import math
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from heedful.errors import DataError, counted, nearest
+from heedful.text.documents import (
+    Corpus,
+    Document,
+    Documents,
+    Span,
+    Split,
+    share_out,
+    space_separated,
+)
+
+# Names that columns usually have, the likeliest first.
+TEXT_COLUMNS = (
+    *("text", "sentence", "review", "content", "body", "comment", "document", "message"),
+    *("tweet", "post", "question", "abstract"),
+)
+LABEL_COLUMNS = (
+    *("label", "class", "category", "sentiment", "target", "stars", "rating", "topic"),
+    *("intent", "y"),
+)
+
+PART_NAMES = {
+    "train": ("train", "training"),
+    "dev": ("dev", "valid", "validation", "val"),
+    "test": ("test",),
+}
+
+MOST_CLASSES = 1000  # more different labels than this are taken for a mistake
+
+Row = Mapping[str, Any]
+NumberedRows = Iterator[tuple[int, Row]]
+
+
+def read(
+    path: str | Path,
+    text: str | None = None,
+    label: str | None = None,
+    *,
+    dev_share: float = 0.1,
+    test_share: float = 0.1,
+    split: Split = "words",
+    seed: int = 0,
+) -> Corpus:
+    """A corpus from a file or folder; what has no dev or test part of its own is shared out.
+
+    `text` and `label` name the columns. A folder holds either one folder of .txt files per class or
+    files named train, dev and test. Shares are drawn by `seed`, label by label.
+    """
+    path = Path(path)
+    if path.is_dir():
+        parts, notes = _read_folder(path, text, label)
+    else:
+        documents, notes = read_documents(path, text, label)
+        parts = {"train": documents}
+    corpus = Corpus(path.name, **parts, split=split, notes=tuple(notes))
+    corpus = share_out(corpus, dev_share, test_share, seed)
+    check_labels(corpus)
+    return corpus
+
+
+def read_documents(
+    path: str | Path,
+    text: str | None = None,
+    label: str | None = None,
+    *,
+    needs_labels: bool = True,
+) -> tuple[Documents, list[str]]:
+    """The documents of one file, and sentences about the rows that were left out."""
+    path = Path(path)
+    rows = list(_rows(path))
+    if not rows:
+        raise DataError(f"{path} holds no rows. Expected one document per row.")
+    columns = list(dict.fromkeys(name for _, row in rows[:100] for name in row))
+    text = _choose_column(path, columns, text, TEXT_COLUMNS, "text")
+    others = [column for column in columns if column != text]
+    is_guessable = label is not None or needs_labels or set(others) & set(LABEL_COLUMNS)
+    label = _choose_column(path, others, label, LABEL_COLUMNS, "label") if is_guessable else None
+    documents, blank, unlabelled = [], 0, 0
+    for line, row in rows:
+        value = row.get(text)
+        if value is None or not str(value).strip():
+            blank += 1
+            continue
+        name = _label_in_words(row.get(label), f"{path}, line {line}") if label else None
+        if name is None and needs_labels:
+            unlabelled += 1
+            continue
+        documents.append(_document(str(value), name, row, f"{path}, line {line}"))
+    notes = []
+    if blank:
+        notes.append(f"{path.name}: {counted(blank, 'blank row')} skipped")
+    if unlabelled:
+        notes.append(f"{path.name}: {counted(unlabelled, 'row')} without a label skipped")
+    if not documents:
+        raise DataError(f"{path} holds no usable row: {'; '.join(notes)}.")
+    return Documents(documents), notes
+
+
+def check_labels(corpus: Corpus) -> None:
+    """Refuse what no classifier can learn: one label only, nearly as many labels as documents."""
+    counts = Counter(corpus.train.labels)
+    if len(counts) < 2:
+        raise DataError(
+            f"{corpus.name}: every training document has the label {next(iter(counts), None)!r}. "
+            "A classifier needs at least two different labels."
+        )
+    if len(counts) > MOST_CLASSES or (len(counts) > 20 and len(counts) > len(corpus.train) / 2):
+        raise DataError(
+            f"{corpus.name}: {len(counts):,} different labels in {len(corpus.train):,} training "
+            "documents. Expected a few classes: is the label column a number or an id?"
+        )
+    for part, documents in (("dev", corpus.dev), ("test", corpus.test)):
+        unseen = sorted({str(label) for label in documents.labels if label not in counts})
+        if unseen:
+            raise DataError(
+                f"{corpus.name}: the {part} part has labels never seen in training: "
+                f"{', '.join(unseen[:5])}. Known: {', '.join(sorted(map(str, counts))[:10])}."
+            )
+
+
+def find_part(folder: Path, part: str) -> Path | None:
+    """The file of a folder that holds the train, dev or test part."""
+    for name in PART_NAMES[part]:
+        for suffix in _READERS:
+            for ending in (suffix, suffix + ".gz"):
+                if (folder / (name + ending)).is_file():
+                    return folder / (name + ending)
+    return None
+
+
+def decode(data: bytes, path: Path) -> str:
+    """Bytes as UTF-8 text, a byte order mark dropped; the first bad byte is named with its line."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise DataError(f"{path} is UTF-16, not UTF-8. Save it as UTF-8 and try again.")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise DataError(
+            f"{path} is not UTF-8: byte 0x{data[error.start]:02x} at position {error.start:,}, "
+            f"line {line:,}. Save the file as UTF-8 and try again."
+        ) from None
+
+
+def _read_folder(
+    path: Path, text: str | None, label: str | None
+) -> tuple[dict[str, Documents], list[str]]:
+    parts: dict[str, Documents] = {}
+    notes: list[str] = []
+    for part in PART_NAMES:
+        if file := find_part(path, part):
+            parts[part], part_notes = read_documents(file, text, label)
+            notes += part_notes
+    if "train" in parts:
+        return parts, notes
+    texts = sorted(path.glob("*/*.txt"))
+    if not texts:
+        raise DataError(
+            f"{path} is a directory without a corpus in it. Expected train.csv (or .tsv, .jsonl, "
+            ".parquet) with dev and test beside it, or one folder of .txt files per class."
+        )
+    documents = [Document(decode(f.read_bytes(), f), f.parent.name) for f in texts]
+    kept = [document for document in documents if document.text.strip()]
+    if blank := len(documents) - len(kept):
+        notes.append(f"{path.name}: {counted(blank, 'blank document')} skipped")
+    return {"train": Documents(kept)}, notes
+
+
+def _rows(path: Path) -> NumberedRows:
+    """Numbered rows of a file; the number is the line where a row ends, or its row in Parquet."""
+    if path.is_dir():
+        raise DataError(f"{path} is a directory. Expected a file with one document per row.")
+    if not path.exists():
+        siblings = [p.name for p in path.parent.glob("*")] if path.parent.is_dir() else []
+        raise DataError(f"no such file: {path}.{nearest(path.name, siblings)}")
+    suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
+    is_zipped = bool(suffixes) and suffixes[-1] == ".gz"
+    suffix = (suffixes[-2] if len(suffixes) > 1 else "") if is_zipped else "".join(suffixes[-1:])
+    if suffix not in _READERS:
+        raise DataError(
+            f"{path}: files of kind {suffix or 'without an ending'!r} cannot be read. "
+            f"Expected one of {', '.join(_READERS)} (also .gz)."
+        )
+    try:
+        data = path.read_bytes()
+        if is_zipped:
+            data = gzip.decompress(data)
+    except (gzip.BadGzipFile, EOFError) as error:
+        raise DataError(f"{path} is not a whole gzip file: {error}.") from None
+    except PermissionError:
+        raise DataError(f"{path} may not be read: permission denied.") from None
+    if not data.strip():
+        raise DataError(f"{path} is empty. Expected one document per row.")
+    return _READERS[suffix](data, path)
+
+
+def _csv_rows(data: bytes, path: Path) -> NumberedRows:
+    text = decode(data, path)
+    header = text.partition("\n")[0]
+    delimiter = next((mark for mark in ",;\t" if mark in header), ",")
+    return _table_rows(text, path, delimiter, csv.QUOTE_MINIMAL)
+
+
+def _tsv_rows(data: bytes, path: Path) -> NumberedRows:
+    text = decode(data, path)
+    try:
+        yield from list(_table_rows(text, path, "\t", csv.QUOTE_MINIMAL))
+    except DataError:  # many TSV files never quote, so a quotation mark is just a character
+        yield from _table_rows(text, path, "\t", csv.QUOTE_NONE)
+
+
+def _table_rows(text: str, path: Path, delimiter: str, quoting: Any) -> NumberedRows:
+    limit = csv.field_size_limit(sys.maxsize)  # a cell may hold a book
+    try:
+        stream = io.StringIO(text, newline="")
+        reader = csv.reader(stream, delimiter=delimiter, quoting=quoting, strict=True)
+        header = [name.strip() for name in next(reader)]
+        for cells in reader:
+            if len(cells) > len(header):
+                raise DataError(
+                    f"{path}, line {reader.line_num}: {len(cells)} cells, but the header names "
+                    f"{len(header)} columns ({', '.join(header)}). Is a {delimiter!r} inside a "
+                    "text that is not in quotation marks?"
+                )
+            yield reader.line_num, dict(zip(header, cells, strict=False))
+    except csv.Error as error:
+        raise DataError(
+            f"{path}, line {reader.line_num}: {error}. Is a quotation mark left open?"
+        ) from None
+    finally:
+        csv.field_size_limit(limit)
+
+
+def _jsonl_rows(data: bytes, path: Path) -> NumberedRows:
+    for line, row in enumerate(decode(data, path).split("\n"), start=1):
+        if row.strip():
+            yield line, _json_row(row, path, line)
+
+
+def _json_rows(data: bytes, path: Path) -> NumberedRows:
+    text = decode(data, path)
+    if not text.lstrip().startswith("["):
+        return _jsonl_rows(data, path)
+    try:
+        rows = json.loads(text)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise DataError(f"{path} is not JSON: {error}.") from None
+    for number, row in enumerate(rows, start=1):
+        if not isinstance(row, dict):
+            raise DataError(f"{path}, item {number}: expected an object, got {row!r:.60}.")
+    return enumerate(rows, start=1)
+
+
+def _json_row(text: str, path: Path, line: int) -> Row:
+    try:
+        row = json.loads(text)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise DataError(f"{path}, line {line}: not JSON: {error}.") from None
+    if not isinstance(row, dict):
+        raise DataError(f"{path}, line {line}: expected an object, got {text:.60}.")
+    return row
+
+
+def _parquet_rows(data: bytes, path: Path) -> NumberedRows:
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        table = pyarrow.parquet.read_table(pyarrow.BufferReader(data))
+    except (pyarrow.ArrowException, OSError) as error:
+        raise DataError(f"{path} is not a Parquet file: {error}.") from None
+    return enumerate(table.to_pylist(), start=1)
+
+
+_READERS: dict[str, Callable[[bytes, Path], NumberedRows]] = {
+    ".csv": _csv_rows,
+    ".tsv": _tsv_rows,
+    ".jsonl": _jsonl_rows,
+    ".ndjson": _jsonl_rows,
+    ".json": _json_rows,
+    ".parquet": _parquet_rows,
+}
+
+
+def _choose_column(
+    path: Path, columns: Sequence[str], wanted: str | None, usual: Sequence[str], what: str
+) -> str:
+    listed = ", ".join(columns) or "none"
+    if wanted is not None:
+        if wanted not in columns:
+            raise DataError(
+                f"{path} has no column {wanted!r}.{nearest(wanted, columns)} "
+                f"Columns there are: {listed}."
+            )
+        return wanted
+    by_lower = {column.lower(): column for column in reversed(columns)}
+    for name in usual:
+        if name in by_lower:
+            return by_lower[name]
+    raise DataError(
+        f"{path}: which column holds the {what}? Columns there are: {listed}. "
+        f"Name one with --{what} (in Python: {what}=…)."
+    )
+
+
+def _label_in_words(value: Any, where: str) -> str | None:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return None
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, str | int | float):
+        return str(value).strip() or None
+    raise DataError(f"{where}: a label should be a word or a number, not {value!r:.60}.")
+
+
+def _document(text: str, label: str | None, row: Row, where: str) -> Document:
+    return Document(
+        text=text,
+        label=label,
+        rationale=_rationale(text, row, where),
+        word_labels=_word_labels(text, row, where),
+    )
+
+
+def _rationale(text: str, row: Row, where: str) -> tuple[Span, ...] | None:
+    """Marked stretches: 0/1 per space-separated word, or [start, end] pairs of characters."""
+    marks = _list_value(row.get("rationale"), where, "rationale")
+    if marks is None:
+        return None
+    if all(isinstance(mark, list) and len(mark) == 2 for mark in marks) and marks:
+        for start, end in marks:
+            if not 0 <= start < end <= len(text):
+                raise DataError(
+                    f"{where}: the rationale span [{start}, {end}] lies outside the text of "
+                    f"{counted(len(text), 'character')}."
+                )
+        return tuple((start, end) for start, end in marks)
+    words = space_separated(text)
+    if len(marks) != len(words):
+        raise DataError(
+            f"{where}: {counted(len(marks), 'rationale mark')} for {counted(len(words), 'word')}. "
+            "Expected one 0 or 1 per word of the text split at spaces, or [start, end] pairs."
+        )
+    return tuple(span for span, mark in zip(words, marks, strict=True) if mark)
+
+
+def _word_labels(text: str, row: Row, where: str) -> tuple[tuple[Span, str], ...] | None:
+    labels = _list_value(row.get("token_labels"), where, "token_labels")
+    if labels is None:
+        return None
+    words = space_separated(text)
+    if len(labels) != len(words):
+        raise DataError(
+            f"{where}: {counted(len(labels), 'token label')} for {counted(len(words), 'word')}. "
+            "Expected one per word of the text split at spaces."
+        )
+    return tuple((span, str(label)) for span, label in zip(words, labels, strict=True))
+
+
+def _list_value(value: Any, where: str, name: str) -> list[Any] | None:
+    """A list, also when a CSV cell holds it as JSON; None when there is none."""
+    if isinstance(value, str) and value.strip():
+        try:
+            value = json.loads(value)
+        except json.JSONDecodeError:
+            raise DataError(f"{where}: {name} should be a list like [0, 1, 0].") from None
+    if value is None or value == "" or isinstance(value, float):
+        return None
+    if not isinstance(value, list):
+        raise DataError(f"{where}: {name} should be a list like [0, 1, 0], not {value!r:.60}.")
+    return value

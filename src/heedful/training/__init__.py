@@ -1,0 +1,1 @@
+"""Corpus and settings to a trained classifier: one loop, many recipes."""

@@ -1,0 +1,202 @@
+"""`heedful.Classifier`: the same training in scikit-learn's habits.
+
+`fit`, `predict`, `predict_proba`, `score`, `get_params`: so `cross_val_score`, `Pipeline` and
+`GridSearchCV` work on it. Underneath is a plain `nn.Module`, at hand as `model_`.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from heedful.errors import DataError
+from heedful.model.alignments import Alignment
+from heedful.model.classifier import Pooling, TextClassifier
+from heedful.model.encoders import EncoderSettings
+from heedful.model.projections import Projection
+from heedful.text.documents import Corpus, Document, Documents, Split, share_out
+from heedful.training.fit import Watcher
+from heedful.training.optimizers import OptimizerSettings
+from heedful.training.recipe import Recipe
+from heedful.training.settings import STAGE_OF, Settings
+from heedful.training.trained import Labelled, Task, Trained, WordWeights, train
+
+Texts = Sequence[str]
+
+
+class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A text classifier with attention.
+
+    Families (encoder, alignment, projection, recipe, optimizer) take a name, a name with options
+    ("bilstm:hidden_size=64") or an object. All other arguments are fields of the settings classes,
+    which document them. `dev_share` of the documents given to `fit` choose the best epoch.
+    """
+
+    def __init__(
+        self,
+        encoder: str | EncoderSettings = "bilstm",
+        alignment: str | Alignment = "additive",
+        projection: str | Projection = "softmax",
+        recipe: str | Recipe = "standard",
+        optimizer: str | OptimizerSettings = "amsgrad",
+        *,
+        pooling: Pooling = "attention",
+        keys: Literal["shared", "separate"] = "shared",
+        query: Literal["learned", "text"] = "learned",
+        embedding_size: int = 100,
+        embedding_bound: float = 0.1,
+        vectors: str | None = None,
+        freeze_vectors: bool = False,
+        dropout: float = 0.5,
+        output_bias: bool = True,
+        split: Split = "words",
+        lowercase: bool = True,
+        fold_digits: bool = False,
+        min_documents: int = 2,
+        max_vocabulary: int = 50_000,
+        max_words: int = 500,
+        batch_size: int = 32,
+        patience: int | None = 3,
+        select_by: Literal["accuracy", "loss"] = "accuracy",
+        gradient_clip: float | None = 5.0,
+        class_weights: Literal["none", "balanced"] = "none",
+        seed: int = 1,
+        dev_share: float = 0.1,
+        device: str = "cpu",
+    ) -> None:
+        self.encoder = encoder
+        self.alignment = alignment
+        self.projection = projection
+        self.recipe = recipe
+        self.optimizer = optimizer
+        self.pooling = pooling
+        self.keys = keys
+        self.query = query
+        self.embedding_size = embedding_size
+        self.embedding_bound = embedding_bound
+        self.vectors = vectors
+        self.freeze_vectors = freeze_vectors
+        self.dropout = dropout
+        self.output_bias = output_bias
+        self.split = split
+        self.lowercase = lowercase
+        self.fold_digits = fold_digits
+        self.min_documents = min_documents
+        self.max_vocabulary = max_vocabulary
+        self.max_words = max_words
+        self.batch_size = batch_size
+        self.patience = patience
+        self.select_by = select_by
+        self.gradient_clip = gradient_clip
+        self.class_weights = class_weights
+        self.seed = seed
+        self.dev_share = dev_share
+        self.device = device
+
+    def fit(
+        self,
+        texts: Texts,
+        labels: Sequence[Any],
+        *,
+        dev: tuple[Texts, Sequence[Any]] | None = None,
+        watcher: Watcher | None = None,
+    ) -> "Classifier":
+        """Train on texts and labels; `dev` = (texts, labels) chooses the best epoch if given."""
+        texts = as_texts(texts)
+        classes, numbers = _numbered(texts, labels)
+        numbered = Labelled(texts, numbers)
+        if dev is None:
+            train_part, dev_part = hold_out(numbered, self.dev_share, self.seed)
+        else:
+            train_part, dev_part = numbered, _labelled(as_texts(dev[0]), dev[1], classes)
+        nothing = Labelled([], np.empty(0, dtype=np.int64))
+        task = Task(tuple(classes.tolist()), train_part, dev_part, nothing, {"name": "in memory"})
+        settings = Settings().with_(**{name: getattr(self, name) for name in STAGE_OF})
+        self.trained_ = train(task, settings, device=self.device, watcher=watcher)
+        self.classes_ = classes
+        return self
+
+    def predict_proba(self, texts: Texts) -> Float[ndarray, "documents classes"]:
+        """Class probabilities; columns in the order of `classes_`."""
+        check_is_fitted(self)
+        return self.trained_.probabilities(as_texts(texts))
+
+    def predict(self, texts: Texts) -> ndarray:
+        """The most probable label of each text."""
+        return self.classes_[self.predict_proba(texts).argmax(axis=1)]
+
+    def attention(self, texts: Texts) -> list[WordWeights]:
+        """The words of each text with the attention they get."""
+        check_is_fitted(self)
+        return self.trained_.attention(as_texts(texts))
+
+    @property
+    def model_(self) -> TextClassifier:
+        """The trained module."""
+        check_is_fitted(self)
+        return self.trained_.model
+
+    @property
+    def history_(self) -> list[dict[str, Any]]:
+        """One row per epoch: losses and dev scores."""
+        check_is_fitted(self)
+        return self.trained_.history
+
+    def save(self, path: str | Path) -> None:
+        """Write a run folder, as `heedful train -o` does."""
+        check_is_fitted(self)
+        self.trained_.save(path)
+
+    @classmethod
+    def load(cls, path: str | Path, device: str = "cpu") -> "Classifier":
+        """The classifier of a run folder, whoever trained it."""
+        trained = Trained.load(path, device)
+        classifier = cls(**trained.settings.flat(), device=device)
+        classifier.trained_ = trained
+        classifier.classes_ = np.array(trained.classes)
+        return classifier
+
+
+def as_texts(texts: Any) -> list[str]:
+    """A list, array or series of strings as a list; anything else is refused."""
+    if isinstance(texts, str):
+        raise DataError("expected a list of texts, got one string. Write [text].")
+    listed = list(texts)
+    for place, text in enumerate(listed):
+        if not isinstance(text, str):
+            raise DataError(f"texts should be strings; number {place} is {text!r:.60}.")
+    return [str(text) for text in listed]
+
+
+def hold_out(part: Labelled, share: float, seed: int) -> tuple[Labelled, Labelled]:
+    """Cut a share of the documents off, class by class, repeats of a text kept together."""
+    documents = Documents(
+        Document(text, str(number)) for text, number in zip(part.texts, part.labels, strict=True)
+    )
+    corpus = share_out(Corpus("", documents), dev_share=share, test_share=0.0, seed=seed)
+    train_part, dev_part = (
+        Labelled(some.texts, np.array([int(str(label)) for label in some.labels], dtype=np.int64))
+        for some in (corpus.train, corpus.dev)
+    )
+    return train_part, dev_part
+
+
+def _numbered(texts: Texts, labels: Sequence[Any]) -> tuple[ndarray, ndarray]:
+    if len(texts) != len(labels):
+        raise DataError(f"as many labels as texts are needed: {len(texts)} texts, {len(labels)}.")
+    classes, numbers = np.unique(np.asarray(labels), return_inverse=True)
+    return classes, numbers.astype(np.int64)
+
+
+def _labelled(texts: Texts, labels: Sequence[Any], classes: ndarray) -> Labelled:
+    number_of = {label: number for number, label in enumerate(classes.tolist())}
+    unseen = sorted({str(label) for label in np.asarray(labels).tolist() if label not in number_of})
+    if unseen:
+        raise DataError(f"dev has labels never seen in training: {', '.join(unseen[:5])}.")
+    numbers = [number_of[label] for label in np.asarray(labels).tolist()]
+    return Labelled(texts, np.array(numbers, dtype=np.int64))

@@ -1,0 +1,82 @@
+"""A model and batches to probabilities and scores."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from numpy import ndarray
+
+from heedful.model.classifier import TextClassifier
+from heedful.text.batching import Batches
+
+
+@dataclass(frozen=True)
+class Scores:
+    """How well a model does on labelled documents."""
+
+    documents: int
+    loss: float  # mean negative log probability of the label, nats
+    accuracy: float
+    accuracy_interval: tuple[float, float]  # 95%, Wilson
+    f1: float  # mean over classes
+
+
+def predict(model: TextClassifier, batches: Batches) -> Float[ndarray, "documents classes"]:
+    """Class probabilities of every document, in the order of the corpus; dropout off."""
+    rows: list[tuple[Int[ndarray, " batch"], Float[ndarray, "batch classes"]]] = []
+    was_training = model.training
+    model.eval()
+    with torch.inference_mode():
+        for batch in batches.by_length():
+            probabilities = model(batch).logits.softmax(dim=-1)
+            rows.append((batch.indices, probabilities.cpu().numpy()))
+    model.train(was_training)
+    classes = rows[0][1].shape[1] if rows else 0
+    result = np.empty((len(batches), classes), dtype=np.float32)
+    for indices, probabilities_ in rows:
+        result[indices] = probabilities_
+    return result
+
+
+def evaluate(model: TextClassifier, batches: Batches) -> Scores:
+    """Scores of a model on labelled batches."""
+    return score(predict(model, batches), batches.labels)
+
+
+def score(
+    probabilities: Float[ndarray, "documents classes"], labels: Int[ndarray, " documents"]
+) -> Scores:
+    """Scores of predicted probabilities against labels."""
+    predictions = probabilities.argmax(axis=1)
+    of_label = probabilities[np.arange(len(labels)), labels]
+    hits = predictions == labels
+    return Scores(
+        documents=len(labels),
+        loss=float(-np.log(np.maximum(of_label, 1e-12, dtype=np.float64)).mean()),
+        accuracy=float(hits.mean()),
+        accuracy_interval=wilson(int(hits.sum()), len(labels)),
+        f1=mean_f1(predictions, labels, probabilities.shape[1]),
+    )
+
+
+def mean_f1(
+    predictions: Int[ndarray, " documents"], labels: Int[ndarray, " documents"], classes: int
+) -> float:
+    """F1 of each class that occurs, averaged: 2 hits / (predicted + true)."""
+    hits = np.bincount(labels[predictions == labels], minlength=classes)
+    total = np.bincount(predictions, minlength=classes) + np.bincount(labels, minlength=classes)
+    return float((2 * hits[total > 0] / total[total > 0]).mean())
+
+
+def wilson(hits: int, count: int) -> tuple[float, float]:
+    """95% interval of a proportion that stays inside 0 to 1 however small the count."""
+    if count == 0:
+        return (0.0, 1.0)
+    z = 1.959964
+    share = hits / count
+    centre = (share + z * z / (2 * count)) / (1 + z * z / count)
+    spread = z * math.sqrt(share * (1 - share) / count + z * z / (4 * count**2))
+    half = spread / (1 + z * z / count)
+    return (max(0.0, centre - half), min(1.0, centre + half))

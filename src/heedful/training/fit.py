@@ -1,0 +1,301 @@
+"""The one training loop: phases in, a trained model and its history out.
+
+Every random draw of an epoch follows from (seed, phase, epoch), so a training that was killed goes
+on from its last saved epoch to exactly the weights it would have had.
+"""
+
+import copy
+import math
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from heedful.config import family, resolve_families
+from heedful.errors import ConfigError, TrainingDiverged
+from heedful.model.classifier import AttentionClassifier, TextClassifier
+from heedful.text.batching import Batches
+from heedful.training.evaluate import Scores, evaluate
+from heedful.training.optimizers import OptimizerSettings, optimizers
+from heedful.training.recipe import Phase, Recipe, recipes
+
+SECONDS_BETWEEN_CHECKPOINTS = 5.0
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """How a model is trained."""
+
+    recipe: Recipe = family(recipes, "standard")
+    optimizer: OptimizerSettings = family(optimizers, "amsgrad")
+    batch_size: int = 32
+    patience: int | None = 3  # stop after this many epochs without a better dev score
+    select_by: Literal["accuracy", "loss"] = "accuracy"  # what makes an epoch the best, on dev
+    gradient_clip: float | None = 5.0  # largest norm of all gradients together
+    class_weights: Literal["none", "balanced"] = "none"
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        resolve_families(self)
+        if self.batch_size < 1:
+            raise ConfigError(f"batch_size should be at least 1, not {self.batch_size}.")
+        if self.patience is not None and self.patience < 1:
+            raise ConfigError(f"patience should be at least 1 or none, not {self.patience}.")
+        if self.gradient_clip is not None and not self.gradient_clip > 0:
+            raise ConfigError(f"gradient_clip should lie above 0, not {self.gradient_clip}.")
+        if not 0 <= self.seed < 2**32:
+            raise ConfigError(f"seed should lie in 0 to {2**32 - 1}, not {self.seed}.")
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """What one epoch came to."""
+
+    phase: int
+    epoch: int
+    train_loss: float
+    dev: Scores | None
+    is_best: bool
+    seconds: float
+
+    def plain(self) -> dict[str, Any]:
+        """One line of history.jsonl."""
+        dev = {f"dev_{name}": value for name, value in asdict(self.dev).items()} if self.dev else {}
+        facts = {name: value for name, value in asdict(self).items() if name != "dev"}
+        return {**facts, **dev}
+
+
+class Watcher:
+    """Told how a training goes; the default looks away."""
+
+    def begin_epoch(self, phase: int, epoch: int, epochs: int, documents: int) -> None:
+        """An epoch begins."""
+
+    def advance(self, documents: int) -> None:
+        """So many more documents have been learnt from."""
+
+    def end_epoch(self, epoch: Epoch) -> None:
+        """An epoch has ended."""
+
+
+class Keeper(Protocol):
+    """Where a training's state is kept, so that it can go on after a kill."""
+
+    def read_checkpoint(self, name: str) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
+        """The saved state of that name, if any."""
+
+    def write_checkpoint(
+        self, name: str, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]
+    ) -> None:
+        """Save a state."""
+
+
+def fit(
+    model: TextClassifier,
+    settings: TrainingSettings,
+    train: Batches,
+    dev: Batches | None,
+    *,
+    keeper: Keeper | None = None,
+    watcher: Watcher | None = None,
+) -> list[dict[str, Any]]:
+    """Train `model` in place by the recipe of `settings`; the history, one row per epoch.
+
+    Without `dev` there is nothing to choose an epoch by, so the last one stands.
+    """
+    history: list[dict[str, Any]] = []
+    learnable = {parameter: parameter.requires_grad for parameter in model.parameters()}
+    for number, phase in enumerate(settings.recipe.phases(model, train)):
+        modules = _modules(model, phase)
+        finished = keeper.read_checkpoint(f"phase-{number}") if keeper else None
+        if finished is not None:
+            tensors, facts = finished
+            modules.load_state_dict(tensors)
+            history = facts["history"]
+            continue
+        stage = Stage(number, phase, modules, learnable, settings, history)
+        stage.run(model, train, dev, keeper, watcher or Watcher())
+        history = stage.history
+        if keeper:
+            keeper.write_checkpoint(f"phase-{number}", modules.state_dict(), {"history": history})
+    _set_learning(model, learnable)
+    model.eval()
+    return history
+
+
+@dataclass
+class Stage:
+    """One phase under way: what changes from epoch to epoch, and how it is saved."""
+
+    number: int
+    phase: Phase
+    modules: nn.ModuleList  # the model, then whatever else learns
+    learnable: Mapping[nn.Parameter, bool]
+    settings: TrainingSettings
+    history: list[dict[str, Any]]
+    epoch: int = 0
+    stale: int = 0  # epochs since the best one
+    best_score: tuple[float, float] = (-math.inf, -math.inf)
+    best_state: dict[str, Tensor] = field(default_factory=dict)
+    optimizer: torch.optim.Optimizer = field(init=False)
+
+    def run(
+        self,
+        model: TextClassifier,
+        train: Batches,
+        dev: Batches | None,
+        keeper: Keeper | None,
+        watcher: Watcher,
+    ) -> None:
+        """All epochs of the phase."""
+        learns = _learning_parameters(self.phase, self.learnable)
+        _set_learning(model, {parameter: parameter in learns for parameter in self.learnable})
+        self.optimizer = self._build_optimizer(model, learns)
+        if keeper and (saved := keeper.read_checkpoint("epoch")):
+            self._restore(*saved)
+        last_saved = time.monotonic()
+        patience = self.settings.patience or math.inf
+        while self.epoch < self.phase.epochs and self.stale < patience:
+            watcher.begin_epoch(self.number, self.epoch, self.phase.epochs, len(train))
+            row = self._one_epoch(model, train, dev, learns, watcher)
+            self.history = [*self.history, row.plain()]
+            self.epoch += 1
+            watcher.end_epoch(row)
+            if keeper and time.monotonic() - last_saved > SECONDS_BETWEEN_CHECKPOINTS:
+                keeper.write_checkpoint("epoch", self._tensors(), self._facts())
+                last_saved = time.monotonic()
+        if self.phase.keep == "best" and self.best_state:
+            self.modules.load_state_dict(self.best_state)
+
+    def _one_epoch(
+        self,
+        model: TextClassifier,
+        train: Batches,
+        dev: Batches | None,
+        learns: Mapping[nn.Parameter, None],
+        watcher: Watcher,
+    ) -> Epoch:
+        started = time.monotonic()
+        seed = _mix(self.settings.seed, self.number, self.epoch)
+        rng = torch.Generator(device="cpu").manual_seed(seed)
+        _set_training_mode(model, self.phase.learns)
+        total = 0.0
+        devices = [train.device] if train.device.type == "cuda" else []
+        with torch.random.fork_rng(devices=devices):
+            torch.manual_seed(seed)  # dropout draws from the global generator
+            for batch in train.shuffled(rng):
+                loss = self.phase.objective(model, batch, rng)
+                total += self._step(loss, learns) * len(batch.indices)
+                watcher.advance(len(batch.indices))
+        scores = evaluate(model, dev) if dev else None
+        is_best = self._remember(scores)
+        seconds = round(time.monotonic() - started, 3)
+        return Epoch(self.number, self.epoch, total / len(train), scores, is_best, seconds)
+
+    def _step(self, loss: Tensor, learns: Mapping[nn.Parameter, None]) -> float:
+        value = float(loss.detach())
+        if not math.isfinite(value):
+            raise TrainingDiverged(
+                f"the loss became {value} in epoch {self.epoch + 1}. "
+                "A lower learning rate or gradient_clip usually helps."
+            )
+        self.optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        if self.settings.gradient_clip is not None:
+            nn.utils.clip_grad_norm_(learns, self.settings.gradient_clip)
+        self.optimizer.step()
+        return value
+
+    def _remember(self, dev: Scores | None) -> bool:
+        """Keep this epoch's weights if it is the best so far."""
+        if dev is None:
+            return False
+        by_loss = self.settings.select_by == "loss"
+        score = (-dev.loss, dev.accuracy) if by_loss else (dev.accuracy, -dev.loss)
+        is_best = score > self.best_score
+        self.stale = 0 if is_best else self.stale + 1
+        if is_best:
+            self.best_score = score
+            self.best_state = copy.deepcopy(self.modules.state_dict())
+        return is_best
+
+    def _build_optimizer(
+        self, model: TextClassifier, learns: Iterable[nn.Parameter]
+    ) -> torch.optim.Optimizer:
+        # Jain & Wallace: no weight decay on attention, or scores would be pulled together.
+        attention = (
+            set(model.alignment.parameters()) if isinstance(model, AttentionClassifier) else set()
+        )
+        return self.settings.optimizer.build(
+            decayed=[p for p in learns if p not in attention],
+            undecayed=[p for p in learns if p in attention],
+        )
+
+    def _tensors(self) -> dict[str, Tensor]:
+        tensors = {f"now.{name}": value for name, value in self.modules.state_dict().items()}
+        tensors |= {f"best.{name}": value for name, value in self.best_state.items()}
+        for number, slots in self.optimizer.state_dict()["state"].items():
+            tensors |= {f"optimizer.{number}.{name}": value for name, value in slots.items()}
+        return tensors
+
+    def _facts(self) -> dict[str, Any]:
+        return {
+            "phase": self.number,
+            "epoch": self.epoch,
+            "stale": self.stale,
+            "best_score": self.best_score,
+            "history": self.history,
+        }
+
+    def _restore(self, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
+        if facts["phase"] != self.number:
+            return
+        self.epoch, self.stale = facts["epoch"], facts["stale"]
+        self.history = facts["history"]
+        self.best_score = tuple(facts["best_score"])
+        self.modules.load_state_dict(_under("now.", tensors))
+        self.best_state = _under("best.", tensors)
+        state: dict[int, dict[str, Tensor]] = {}
+        for name, value in _under("optimizer.", tensors).items():
+            number, _, slot = name.partition(".")
+            state.setdefault(int(number), {})[slot] = value
+        groups = self.optimizer.state_dict()["param_groups"]
+        self.optimizer.load_state_dict({"state": state, "param_groups": groups})
+
+
+def _modules(model: TextClassifier, phase: Phase) -> nn.ModuleList:
+    """The model and the modules that a recipe added to it, in one container."""
+    inside = set(model.modules())
+    return nn.ModuleList([model, *(m for m in phase.learns if m not in inside)])
+
+
+def _learning_parameters(
+    phase: Phase, learnable: Mapping[nn.Parameter, bool]
+) -> dict[nn.Parameter, None]:
+    """What the phase trains, each once, in a fixed order; what is frozen for good stays so."""
+    found = (parameter for module in phase.learns for parameter in module.parameters())
+    return {p: None for p in found if learnable.get(p, p.requires_grad)}
+
+
+def _set_learning(model: nn.Module, learns: Mapping[nn.Parameter, bool]) -> None:
+    for parameter in model.parameters():
+        parameter.requires_grad_(learns[parameter])
+
+
+def _set_training_mode(model: nn.Module, learns: Sequence[nn.Module]) -> None:
+    """Only what learns is in training mode, so that nothing frozen drops out or drifts."""
+    model.eval()
+    for module in learns:
+        module.train()
+
+
+def _under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
+
+
+def _mix(seed: int, phase: int, epoch: int) -> int:
+    """A seed of its own for each epoch (the constants are large odd primes)."""
+    return (seed * 1_000_003 + phase * 15_485_863 + epoch * 32_452_843) % 2**63

@@ -1,0 +1,90 @@
+"""Optimisers as settings: learning rates and decays of the papers, with fused kernels.
+
+A fused step updates each parameter in one pass over memory. On a large embedding table that is
+several times faster than PyTorch's default and gives the same numbers.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+
+from heedful.errors import ConfigError
+from heedful.registry import Registry
+
+
+@dataclass(frozen=True)
+class OptimizerSettings(ABC):
+    """Settings of an optimiser; `build` makes it for two groups of parameters."""
+
+    learning_rate: float = 1e-3
+    weight_decay: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not self.learning_rate > 0:
+            raise ConfigError(f"learning_rate should lie above 0, not {self.learning_rate}.")
+        if self.weight_decay < 0:
+            raise ConfigError(f"weight_decay should not lie below 0, not {self.weight_decay}.")
+
+    def build(
+        self, decayed: Sequence[nn.Parameter], undecayed: Sequence[nn.Parameter]
+    ) -> torch.optim.Optimizer:
+        """The optimiser; weight decay pulls on the first group only."""
+        groups = [
+            {"params": list(decayed), "weight_decay": self.weight_decay},
+            {"params": list(undecayed), "weight_decay": 0.0},
+        ]
+        return self._build([group for group in groups if group["params"]])
+
+    @abstractmethod
+    def _build(self, groups: list[dict[str, Any]]) -> torch.optim.Optimizer: ...
+
+
+optimizers: Registry[OptimizerSettings] = Registry("optimizer")
+
+
+@optimizers.register("amsgrad")
+@dataclass(frozen=True)
+class AMSGrad(OptimizerSettings):
+    """Adam that remembers its largest second moment (Jain & Wallace)."""
+
+    weight_decay: float = 1e-5
+
+    def _build(self, groups: list[dict[str, Any]]) -> torch.optim.Optimizer:
+        return torch.optim.Adam(groups, lr=self.learning_rate, amsgrad=True, fused=True)
+
+
+@optimizers.register("adam")
+@dataclass(frozen=True)
+class Adam(OptimizerSettings):
+    """Adam."""
+
+    def _build(self, groups: list[dict[str, Any]]) -> torch.optim.Optimizer:
+        return torch.optim.Adam(groups, lr=self.learning_rate, fused=True)
+
+
+@optimizers.register("adagrad")
+@dataclass(frozen=True)
+class Adagrad(OptimizerSettings):
+    """Adagrad: step sizes shrink with each parameter's own history (Sun & Lu)."""
+
+    learning_rate: float = 0.02
+    learning_rate_decay: float = 1e-3
+
+    def _build(self, groups: list[dict[str, Any]]) -> torch.optim.Optimizer:
+        decay = self.learning_rate_decay
+        return torch.optim.Adagrad(groups, lr=self.learning_rate, lr_decay=decay, fused=True)
+
+
+@optimizers.register("sgd")
+@dataclass(frozen=True)
+class SGD(OptimizerSettings):
+    """Plain stochastic gradient descent (Sun & Lu, on made-up corpora)."""
+
+    learning_rate: float = 0.015
+
+    def _build(self, groups: list[dict[str, Any]]) -> torch.optim.Optimizer:
+        return torch.optim.SGD(groups, lr=self.learning_rate, fused=True)

@@ -1,0 +1,38 @@
+"""The standard recipe: everything learns, from the labels alone."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from heedful.errors import ConfigError
+from heedful.model.classifier import TextClassifier
+from heedful.text.batching import Batch, Batches
+from heedful.training.recipe import Phase, Recipe, cross_entropy, recipes
+
+
+@recipes.register("standard")
+@dataclass(frozen=True)
+class Standard(Recipe):
+    """Cross-entropy on the labels; everything learns together.
+
+    objective = cross_entropy
+    """
+
+    epochs: int = 8
+
+    def __post_init__(self) -> None:
+        if self.epochs < 1:
+            raise ConfigError(f"epochs should be at least 1, not {self.epochs}.")
+
+    def phases(self, model: TextClassifier, data: Batches) -> Iterator[Phase]:
+        """One phase."""
+        yield Phase(self.objective, learns=[model], epochs=self.epochs)
+
+    def objective(
+        self, model: TextClassifier, batch: Batch, rng: torch.Generator
+    ) -> Float[Tensor, ""]:
+        """The loss of one batch."""
+        return cross_entropy(model(batch), batch)

@@ -1,0 +1,128 @@
+"""All settings of a training in one object, and the papers' profiles of them."""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from heedful.config import from_plain, to_plain
+from heedful.errors import ConfigError, nearest
+from heedful.model.build import ModelSettings
+from heedful.registry import Registry
+from heedful.text.tokenize import TextSettings
+from heedful.training.fit import TrainingSettings
+
+STAGES: dict[str, Any] = {
+    "text": TextSettings,
+    "model": ModelSettings,
+    "training": TrainingSettings,
+}
+STAGE_OF = {f.name: stage for stage, cls in STAGES.items() for f in dataclasses.fields(cls)}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One dataclass per stage; the names of their fields are unique over all three."""
+
+    text: TextSettings = field(default_factory=TextSettings)
+    model: ModelSettings = field(default_factory=ModelSettings)
+    training: TrainingSettings = field(default_factory=TrainingSettings)
+
+    def plain(self) -> dict[str, Any]:
+        """Nested plain data, as config.json and TOML hold it."""
+        return {stage: to_plain(getattr(self, stage)) for stage in STAGES}
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> "Settings":
+        """The inverse of `plain`; what is missing keeps its default."""
+        unknown = [name for name in plain if name not in STAGES]
+        if unknown:
+            raise ConfigError(
+                f"no settings table named {unknown[0]!r}.{nearest(unknown[0], STAGES)} "
+                f"Known: {', '.join(STAGES)}."
+            )
+        stages = {}
+        for name, stage in STAGES.items():
+            values = plain.get(name, {})
+            if not isinstance(values, Mapping):
+                raise ConfigError(f"{name} should be a table of settings, not {values!r:.60}.")
+            stages[name] = from_plain(stage, values, where=f"[{name}] ")
+        return cls(**stages)
+
+    def with_(self, **changes: Any) -> "Settings":
+        """Settings with some fields changed, whichever stage they belong to."""
+        by_stage: dict[str, dict[str, Any]] = {}
+        for name, value in changes.items():
+            if name not in STAGE_OF:
+                raise ConfigError(
+                    f"no setting named {name!r}.{nearest(name, STAGE_OF)} "
+                    f"Known: {', '.join(STAGE_OF)}."
+                )
+            by_stage.setdefault(STAGE_OF[name], {})[name] = value
+        stages = {
+            stage: from_plain(STAGES[stage], {**_fields(getattr(self, stage)), **values})
+            for stage, values in by_stage.items()
+        }
+        return dataclasses.replace(self, **stages)
+
+    def flat(self) -> dict[str, Any]:
+        """All fields of all stages by name."""
+        return {name: getattr(getattr(self, stage), name) for name, stage in STAGE_OF.items()}
+
+
+profiles: Registry[Callable[[], Settings]] = Registry("profile")
+
+
+@profiles.register("default")
+def default() -> Settings:
+    """A BiLSTM with additive attention that suits most small corpora."""
+    return Settings()
+
+
+@profiles.register("jain-wallace")
+def jain_wallace() -> Settings:
+    """Jain & Wallace 2019: BiLSTM(128), 300-d, AMSGrad, batch 32, 8 epochs, no dropout."""
+    return Settings().with_(
+        encoder="bilstm:hidden_size=128",
+        alignment="additive",
+        embedding_size=300,
+        dropout=0.0,
+        optimizer="amsgrad:learning_rate=0.001:weight_decay=1e-5",
+        recipe="standard:epochs=8",
+        batch_size=32,
+        patience=None,
+        gradient_clip=None,
+        min_documents=1,
+    )
+
+
+@profiles.register("sun-lu")
+def sun_lu() -> Settings:
+    """Sun & Lu 2020: DP with scale 10, 100-d from scratch, Adagrad, batch 100, 40 epochs."""
+    return Settings().with_(
+        encoder="embedding",
+        alignment="dot:scale=10.0",
+        embedding_size=100,
+        embedding_bound=0.1,
+        output_bias=False,
+        dropout=0.5,
+        optimizer="adagrad:learning_rate=0.02:learning_rate_decay=0.001",
+        recipe="standard:epochs=40",
+        batch_size=100,
+        patience=None,
+        gradient_clip=None,
+        min_documents=1,
+        max_vocabulary=200_000,
+    )
+
+
+@profiles.register("sun-lu-planted")
+def sun_lu_planted() -> Settings:
+    """Sun & Lu 2020, made-up corpora: DP with scale 10, plain SGD, batch 200, 400 epochs."""
+    return sun_lu().with_(
+        optimizer="sgd:learning_rate=0.015", recipe="standard:epochs=400", batch_size=200
+    )
+
+
+def _fields(settings: Any) -> dict[str, Any]:
+    return {f.name: getattr(settings, f.name) for f in dataclasses.fields(settings)}
