@@ -12,13 +12,15 @@ import types
 import typing
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 from heedful.errors import ConfigError, nearest
 
 Settings = TypeVar("Settings")
+Number = int | float
 
 
+@runtime_checkable
 class Family(Protocol):
     """What a settings field needs of a registry."""
 
@@ -31,14 +33,9 @@ class Family(Protocol):
 
 def family(registry: Family, default: str) -> Any:
     """A settings field that holds a member of `registry`."""
-    return dataclasses.field(default=default, metadata={"family": registry})
-
-
-def resolve_families(settings: Any) -> None:
-    """Turn names into members; call it in `__post_init__` of a class with `family` fields."""
-    for field in dataclasses.fields(settings):
-        if registry := field.metadata.get("family"):
-            object.__setattr__(settings, field.name, registry.make(getattr(settings, field.name)))
+    return dataclasses.field(
+        default_factory=lambda: registry.make(default), metadata={"family": registry}
+    )
 
 
 def from_plain(cls: type[Settings], values: Mapping[str, Any], where: str = "") -> Settings:
@@ -52,8 +49,10 @@ def from_plain(cls: type[Settings], values: Mapping[str, Any], where: str = "") 
             raise ConfigError(
                 f"{where}no option named {name!r}.{nearest(name, fields)} Known: {known}."
             )
-        is_family = "family" in fields[name].metadata
-        checked[name] = value if is_family else check(value, annotations[name], f"{where}{name}")
+        registry = fields[name].metadata.get("family")
+        checked[name] = (
+            registry.make(value) if registry else check(value, annotations[name], where + name)
+        )
     return cls(**checked)
 
 
@@ -86,6 +85,27 @@ def parse(text: str, annotation: Any, name: str) -> Any:
         if converted is not _MISFIT:
             return converted
     raise ConfigError(f"{name} should be {_in_words(annotation)}, not {text!r}.")
+
+
+def at_least(lowest: int, **values: Number | None) -> None:
+    """Refuse a value below `lowest`; None, where a setting may be none, passes."""
+    for name, value in values.items():
+        if value is not None and not value >= lowest:
+            raise ConfigError(f"{name} should be at least {lowest:g}, not {value:g}.")
+
+
+def above(bound: int, **values: Number | None) -> None:
+    """Refuse a value that does not lie above `bound`; None passes."""
+    for name, value in values.items():
+        if value is not None and not value > bound:
+            raise ConfigError(f"{name} should lie above {bound:g}, not {value:g}.")
+
+
+def within(lowest: int, bound: int, **values: Number) -> None:
+    """Refuse a value outside lowest <= value < bound."""
+    for name, value in values.items():
+        if not lowest <= value < bound:
+            raise ConfigError(f"{name} should lie in {lowest:g} to below {bound:g}, not {value:g}.")
 
 
 def read_toml(path: Path) -> dict[str, Any]:

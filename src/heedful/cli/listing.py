@@ -51,7 +51,7 @@ def _families() -> dict[str, "Registry[Any]"]:
     from heedful.model.projections import projections
     from heedful.text.datasets import corpora
     from heedful.training.optimizers import optimizers
-    from heedful.training.recipe import recipes
+    from heedful.training.recipes import recipes
     from heedful.training.settings import profiles
 
     return {

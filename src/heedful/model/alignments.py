@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from heedful.errors import ConfigError
+from heedful.config import above, at_least
 from heedful.registry import Registry
 
 Keys = Float[Tensor, "batch tokens keys"]
@@ -40,7 +40,8 @@ class Additive(Alignment):
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        _check_scale("additive", self.scale)
+        at_least(1, width=self.width)
+        above(0, scale=self.scale)
 
     def build(self, key_size: int, query_size: int | None = None) -> nn.Module:
         """The module."""
@@ -56,8 +57,7 @@ class Dot(Alignment):
     scale: float | None = None  # None: the square root of the key size
 
     def __post_init__(self) -> None:
-        if self.scale is not None:
-            _check_scale("dot", self.scale)
+        above(0, scale=self.scale)
 
     def build(self, key_size: int, query_size: int | None = None) -> nn.Module:
         """The module."""
@@ -109,8 +109,3 @@ class LearnedQuery(nn.Module):
     def forward(self, query: None) -> Float[Tensor, "1 keys"]:
         """The same vector, whatever the text."""
         return self.vector.unsqueeze(0)
-
-
-def _check_scale(name: str, scale: float) -> None:
-    if not scale > 0:
-        raise ConfigError(f"{name}: scale should lie above 0, not {scale}.")

@@ -6,8 +6,7 @@ from typing import Literal
 import torch
 from torch import nn
 
-from heedful.config import family, resolve_families
-from heedful.errors import ConfigError
+from heedful.config import at_least, family, within
 from heedful.model.alignments import Alignment, alignments
 from heedful.model.classifier import (
     AttentionClassifier,
@@ -40,11 +39,9 @@ class ModelSettings:
     output_bias: bool = True
 
     def __post_init__(self) -> None:
-        resolve_families(self)
-        if not 0 <= self.dropout < 1:
-            raise ConfigError(f"dropout should lie in 0 to below 1, not {self.dropout}.")
-        if self.embedding_size < 1:
-            raise ConfigError(f"embedding_size should be at least 1, not {self.embedding_size}.")
+        within(0, 1, dropout=self.dropout)
+        at_least(1, embedding_size=self.embedding_size)
+        at_least(0, embedding_bound=self.embedding_bound)
 
 
 def build_model(

@@ -13,6 +13,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from heedful.config import at_least, within
 from heedful.errors import ConfigError
 from heedful.model.projections import Projection, projections
 from heedful.model.recurrence import OrthogonalLSTM, Recurrence
@@ -63,6 +64,9 @@ class Affine(EncoderSettings):
 
     hidden_size: int = 100
 
+    def __post_init__(self) -> None:
+        at_least(1, hidden_size=self.hidden_size)
+
     def build(self, embedding_size: int) -> Encoder:
         """The module."""
         linear = nn.Linear(embedding_size, self.hidden_size)
@@ -75,6 +79,9 @@ class TokenMLP(EncoderSettings):
     """A linear map and tanh of each word's embedding (Jain & Wallace's "average")."""
 
     hidden_size: int = 128
+
+    def __post_init__(self) -> None:
+        at_least(1, hidden_size=self.hidden_size)
 
     def build(self, embedding_size: int) -> Encoder:
         """The module."""
@@ -91,8 +98,10 @@ class CNN(EncoderSettings):
     filters: int = 32  # per kernel size
 
     def __post_init__(self) -> None:
-        if even := [size for size in self.kernel_sizes if size % 2 == 0 or size < 1]:
-            raise ConfigError(f"cnn: kernel sizes should be odd, so not {even[0]}.")
+        at_least(1, filters=self.filters)
+        if not self.kernel_sizes or any(size % 2 == 0 or size < 1 for size in self.kernel_sizes):
+            listed = "+".join(map(str, self.kernel_sizes))
+            raise ConfigError(f"cnn: kernel_sizes should be odd numbers, not {listed!r}.")
 
     def build(self, embedding_size: int) -> Encoder:
         """The module."""
@@ -108,6 +117,9 @@ class RecurrentSettings(EncoderSettings, ABC):
 
     hidden_size: int = 128
     skip: Skip = "none"  # how the word's own embedding joins its state (Tutek & Šnajder)
+
+    def __post_init__(self) -> None:
+        at_least(1, hidden_size=self.hidden_size)
 
     def _build(self, embedding_size: int, cell: str, directions: int) -> Encoder:
         inner = Recurrent(embedding_size, self.hidden_size, cell, directions)
@@ -200,6 +212,14 @@ class SmallTransformer(EncoderSettings):
 
     def __post_init__(self) -> None:
         projections.make(self.self_projection)
+        at_least(
+            1,
+            hidden_size=self.hidden_size,
+            layers=self.layers,
+            heads=self.heads,
+            feed_forward=self.feed_forward,
+        )
+        within(0, 1, dropout=self.dropout)
         if self.hidden_size % self.heads:
             raise ConfigError(
                 f"transformer: hidden_size should be a multiple of heads; "

@@ -12,6 +12,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from heedful.config import at_least
 from heedful.errors import ConfigError
 from heedful.registry import Registry
 
@@ -99,14 +100,14 @@ class KHot:
     k: int = 5
 
     def __post_init__(self) -> None:
-        if self.k < 1:
-            raise ConfigError(f"k-hot: k should be at least 1, not {self.k}.")
+        at_least(1, k=self.k)
 
     def __call__(self, scores: Scores, is_token: IsToken) -> Weights:
         """The weights; see the class."""
         soft = softmax(scores, is_token)
-        top = _blank_masked(scores, is_token).topk(min(self.k, scores.shape[-1]), dim=-1).indices
-        chosen = torch.zeros_like(scores).scatter(-1, top, 1.0) * is_token
+        # A stable order, so that of equal scores the earlier word wins, padding or not.
+        order = _blank_masked(scores, is_token).argsort(dim=-1, descending=True, stable=True)
+        chosen = torch.zeros_like(scores).scatter(-1, order[..., : self.k], 1.0) * is_token
         hard = chosen / chosen.sum(dim=-1, keepdim=True).clamp(min=1)
         return hard + (soft - soft.detach())
 

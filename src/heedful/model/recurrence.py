@@ -1,12 +1,13 @@
 """Recurrent layers that PyTorch does not have."""
 
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 
+@runtime_checkable
 class Recurrence(Protocol):
     """The part of `nn.LSTM`'s interface that our encoders use."""
 

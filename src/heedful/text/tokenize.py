@@ -15,6 +15,7 @@ from tokenizers import Tokenizer as WordCutter
 from tokenizers.models import WordLevel
 from tokenizers.trainers import WordLevelTrainer
 
+from heedful.config import at_least
 from heedful.errors import RunError
 from heedful.text.documents import Split
 from heedful.text.vocabulary import NUMBER, SPECIAL_WORDS, UNKNOWN_WORD, Encoded, choose_words
@@ -37,6 +38,14 @@ class TextSettings:
     min_documents: int = 2  # a word is known if this many training documents have it
     max_vocabulary: int = 50_000
     max_words: int = 500  # longer documents are cut here
+
+    def __post_init__(self) -> None:
+        at_least(
+            1,
+            min_documents=self.min_documents,
+            max_vocabulary=self.max_vocabulary,
+            max_words=self.max_words,
+        )
 
 
 class Tokenizer:

@@ -9,18 +9,19 @@ import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor, nn
 
-from heedful.config import family, resolve_families
-from heedful.errors import ConfigError, TrainingDiverged
+from heedful.config import above, at_least, family, within
+from heedful.errors import TrainingDiverged
 from heedful.model.classifier import AttentionClassifier, TextClassifier
 from heedful.text.batching import Batches
 from heedful.training.evaluate import Scores, evaluate
 from heedful.training.optimizers import OptimizerSettings, optimizers
-from heedful.training.recipe import Phase, Recipe, recipes
+from heedful.training.recipe import Phase, Recipe
+from heedful.training.recipes import recipes
 
 SECONDS_BETWEEN_CHECKPOINTS = 5.0
 
@@ -39,15 +40,9 @@ class TrainingSettings:
     seed: int = 1
 
     def __post_init__(self) -> None:
-        resolve_families(self)
-        if self.batch_size < 1:
-            raise ConfigError(f"batch_size should be at least 1, not {self.batch_size}.")
-        if self.patience is not None and self.patience < 1:
-            raise ConfigError(f"patience should be at least 1 or none, not {self.patience}.")
-        if self.gradient_clip is not None and not self.gradient_clip > 0:
-            raise ConfigError(f"gradient_clip should lie above 0, not {self.gradient_clip}.")
-        if not 0 <= self.seed < 2**32:
-            raise ConfigError(f"seed should lie in 0 to {2**32 - 1}, not {self.seed}.")
+        at_least(1, batch_size=self.batch_size, patience=self.patience)
+        above(0, gradient_clip=self.gradient_clip)
+        within(0, 2**32, seed=self.seed)
 
 
 @dataclass(frozen=True)
@@ -81,6 +76,7 @@ class Watcher:
         """An epoch has ended."""
 
 
+@runtime_checkable
 class Keeper(Protocol):
     """Where a training's state is kept, so that it can go on after a kill."""
 

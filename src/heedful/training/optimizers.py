@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from heedful.errors import ConfigError
+from heedful.config import above, at_least
 from heedful.registry import Registry
 
 
@@ -24,10 +24,8 @@ class OptimizerSettings(ABC):
     weight_decay: float = 0.0
 
     def __post_init__(self) -> None:
-        if not self.learning_rate > 0:
-            raise ConfigError(f"learning_rate should lie above 0, not {self.learning_rate}.")
-        if self.weight_decay < 0:
-            raise ConfigError(f"weight_decay should not lie below 0, not {self.weight_decay}.")
+        above(0, learning_rate=self.learning_rate)
+        at_least(0, weight_decay=self.weight_decay)
 
     def build(
         self, decayed: Sequence[nn.Parameter], undecayed: Sequence[nn.Parameter]

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from heedful.errors import ConfigError
+from heedful.config import at_least
 from heedful.model.classifier import TextClassifier
 from heedful.text.batching import Batch, Batches
 from heedful.training.recipe import Phase, Recipe, cross_entropy, recipes
@@ -24,8 +24,7 @@ class Standard(Recipe):
     epochs: int = 8
 
     def __post_init__(self) -> None:
-        if self.epochs < 1:
-            raise ConfigError(f"epochs should be at least 1, not {self.epochs}.")
+        at_least(1, epochs=self.epochs)
 
     def phases(self, model: TextClassifier, data: Batches) -> Iterator[Phase]:
         """One phase."""

@@ -1,0 +1,1 @@
+"""The papers' other instruments: what is counted and computed beside the audit."""

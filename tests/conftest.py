@@ -1,0 +1,36 @@
+"""What tests share: where data lies, threads, a small corpus."""
+
+import os
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import settings
+
+from heedful.text.datasets.planted import Planted
+from heedful.text.documents import Corpus
+
+settings.register_profile("heedful", deadline=None, max_examples=40)
+settings.load_profile("heedful")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    torch.set_num_threads(1)  # tests run in several processes
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    place = os.environ.get("HEEDFUL_DATA")
+    if not place:
+        pytest.skip("HEEDFUL_DATA is not set, so the papers' corpora are not at hand")
+    return Path(place)
+
+
+@pytest.fixture(scope="session")
+def planted() -> Corpus:
+    return Planted(documents=600, neutral_vocabulary=60, evidence_vocabulary=5)()

@@ -1,0 +1,44 @@
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from heedful.errors import DataError
+from heedful.text.vectors import read_vectors
+
+WORDS = {"<no word>": 0, "good": 1, "bad": 2, ". . .": 3, "unheard": 4}
+GLOVE = "good 1 2 3\nother 0 0 0\nbad -1 0.5 1e-1\n. . . 7 8 9\n"
+
+
+@pytest.mark.parametrize("header", ["", "4 3\n"])
+@pytest.mark.parametrize("name", ["v.txt", "v.vec.gz"])
+def test_glove_word2vec_and_fasttext_files_read_alike(tmp_path: Path, header, name):
+    path = tmp_path / name
+    data = (header + GLOVE).encode()
+    path.write_bytes(gzip.compress(data) if name.endswith("gz") else data)
+    vectors = read_vectors(path, WORDS)
+    assert vectors.found.tolist() == [False, True, True, True, False]
+    np.testing.assert_allclose(vectors.matrix[2], [-1, 0.5, 0.1], rtol=1e-6)
+    assert vectors.matrix[3].tolist() == [7, 8, 9]
+    assert (vectors.matrix[4] == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("good 1 2 3\nbad 1 x 3\n", r"line 2: expected 3 numbers after the word"),
+        ("just words\n", r"line 1: expected a word and its numbers"),
+        ("other 1 2 3\n", r"a vector for none of the 5 known words"),
+        ("", r"a vector for none of the 5 known words"),
+    ],
+)
+def test_a_file_that_is_no_vectors_is_refused(tmp_path: Path, content, sentence):
+    (tmp_path / "v.txt").write_text(content)
+    with pytest.raises(DataError, match=sentence):
+        read_vectors(tmp_path / "v.txt", WORDS)
+
+
+def test_a_missing_file_is_named(tmp_path: Path):
+    with pytest.raises(DataError, match="no file of word vectors at"):
+        read_vectors(tmp_path / "none.txt", WORDS)
