@@ -39,7 +39,12 @@ def test_names_mappings_and_objects_mean_the_same_member():
     wanted = Polygon(corners=5, colours=("red", "blue"), is_filled=True)
     spec = "polygon:corners=5:colours=red+blue:is_filled=true"
     assert shapes.make(spec) == wanted
-    assert shapes.make({"name": "polygon", "corners": 5, "colours": ["red", "blue"], "is_filled": True}) == wanted  # fmt: skip # noqa: E501
+    assert (
+        shapes.make(
+            {"name": "polygon", "corners": 5, "colours": ["red", "blue"], "is_filled": True}
+        )
+        == wanted
+    )
     assert shapes.make(wanted) is wanted
     assert shapes.make("circle") is circle
 

@@ -47,8 +47,8 @@ class RunFolder:
         self.path = Path(path)
 
     @classmethod
-    def create(cls, path: str | Path) -> "RunFolder":
-        """A new folder; one that holds anything already is refused."""
+    def new(cls, path: str | Path) -> "RunFolder":
+        """A folder to be made by `begin`; one that holds anything already is refused."""
         folder = cls(path)
         if folder.path.exists() and not folder.path.is_dir():
             raise RunError(f"{path} is a file. Expected a folder that does not exist yet.")
@@ -59,8 +59,6 @@ class RunFolder:
                 else "It holds an unfinished run: continue it with --resume, or choose another."
             )
             raise RunError(f"the output folder {path} exists already. {advice}")
-        with environment_failures(folder.path):
-            folder.path.mkdir(parents=True, exist_ok=True)
         return folder
 
     @classmethod
@@ -102,8 +100,10 @@ class RunFolder:
             )
         return config
 
-    def write_config(self, config: Mapping[str, Any]) -> None:
-        """Write the configuration with its schema number."""
+    def begin(self, config: Mapping[str, Any]) -> None:
+        """Make the folder and write the configuration with its schema number."""
+        with environment_failures(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
         self.write_json(CONFIG, {"schema": SCHEMA, **config})
 
     def finish(self, provenance: Mapping[str, Any]) -> None:
@@ -135,7 +135,10 @@ class RunFolder:
 
     def read_lines(self, name: str) -> list[dict[str, Any]]:
         """JSON lines."""
-        return [json.loads(line) for line in self.read_bytes(name).splitlines() if line.strip()]
+        try:
+            return [json.loads(line) for line in self.read_bytes(name).splitlines()]
+        except (json.JSONDecodeError, UnicodeDecodeError) as error:
+            raise RunError(f"{self.path / name} is not JSON lines: {error}.") from None
 
     def read_bytes(self, name: str) -> bytes:
         """A whole file."""

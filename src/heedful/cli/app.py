@@ -1,5 +1,7 @@
 """The commands of `heedful`, one module each. Nothing heavy is imported until a command runs."""
 
+from typing import Annotated
+
 import typer
 
 from heedful.cli import demo, listing, predict, train
@@ -18,19 +20,23 @@ app.command("predict")(predict.predict)
 app.command("list")(listing.list_members)
 
 
-def version(wanted: bool) -> None:
-    """Print the version and leave."""
+def tell_version(wanted: bool) -> bool:
+    """Print the version and leave, if that is what is wanted."""
     if wanted:
-        from importlib.metadata import version as installed
+        from importlib.metadata import version
 
-        typer.echo(f"heedful {installed('heedful')}")
+        typer.echo(f"heedful {version('heedful')}")
         raise typer.Exit
+    return wanted
 
 
 @app.callback()
 def common(
-    version: bool = typer.Option(
-        False, "--version", callback=version, is_eager=True, help="Show the version and leave."
-    ),
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=tell_version, is_eager=True, help="Show the version and leave."
+        ),
+    ] = False,
 ) -> None:
     """Options that stand before a command."""

@@ -67,7 +67,7 @@ def _trained(
         trained = Trained.load(folder.path)
     else:
         if not folder.is_begun:
-            folder = RunFolder.create(folder.path)
+            folder = RunFolder.new(folder.path)
         task = Task.from_corpus(corpus, {"source": CORPUS})
         with show.EpochLines("  ") as watcher:
             trained = train(task, settings, folder=folder, device=device, watcher=watcher)

@@ -145,7 +145,7 @@ def _train(
         show.note(f"{place} is finished already; nothing to do.")
         return Trained.load(place)
     if not (resume and folder.is_begun):
-        folder = RunFolder.create(place)
+        folder = RunFolder.new(place)
     if quiet:
         return train(task, settings, folder=folder, device=device)
     counts = task.describe()["documents"]

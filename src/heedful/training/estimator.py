@@ -4,17 +4,17 @@
 `GridSearchCV` work on it. Underneath is a plain `nn.Module`, at hand as `model_`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from numpy import ndarray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from heedful.errors import DataError
+from heedful.errors import DataError, counted
 from heedful.model.alignments import Alignment
 from heedful.model.classifier import Pooling, TextClassifier
 from heedful.model.encoders import EncoderSettings
@@ -26,7 +26,11 @@ from heedful.training.recipe import Recipe
 from heedful.training.settings import STAGE_OF, Settings
 from heedful.training.trained import Labelled, Task, Trained, WordWeights, train
 
-Texts = Sequence[str]
+Texts = Collection[object]
+"""A list, array or series of strings; `as_texts` checks."""
+
+Labels = Collection[object]
+"""As many labels as texts: words, numbers or booleans."""
 
 
 class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -101,15 +105,15 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def fit(
         self,
         texts: Texts,
-        labels: Sequence[Any],
+        labels: Labels,
         *,
-        dev: tuple[Texts, Sequence[Any]] | None = None,
+        dev: tuple[Texts, Labels] | None = None,
         watcher: Watcher | None = None,
     ) -> "Classifier":
         """Train on texts and labels; `dev` = (texts, labels) chooses the best epoch if given."""
-        texts = as_texts(texts)
-        classes, numbers = _numbered(texts, labels)
-        numbered = Labelled(texts, numbers)
+        listed = as_texts(texts)
+        classes, numbers = _numbered(listed, labels)
+        numbered = Labelled(listed, numbers)
         if dev is None:
             train_part, dev_part = hold_out(numbered, self.dev_share, self.seed)
         else:
@@ -162,7 +166,7 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return classifier
 
 
-def as_texts(texts: Any) -> list[str]:
+def as_texts(texts: Texts) -> list[str]:
     """A list, array or series of strings as a list; anything else is refused."""
     if isinstance(texts, str):
         raise DataError("expected a list of texts, got one string. Write [text].")
@@ -186,17 +190,25 @@ def hold_out(part: Labelled, share: float, seed: int) -> tuple[Labelled, Labelle
     return train_part, dev_part
 
 
-def _numbered(texts: Texts, labels: Sequence[Any]) -> tuple[ndarray, ndarray]:
-    if len(texts) != len(labels):
-        raise DataError(f"as many labels as texts are needed: {len(texts)} texts, {len(labels)}.")
+def _numbered(texts: list[str], labels: Labels) -> tuple[ndarray, Int[ndarray, " documents"]]:
+    _check_as_many(texts, labels)
     classes, numbers = np.unique(np.asarray(labels), return_inverse=True)
     return classes, numbers.astype(np.int64)
 
 
-def _labelled(texts: Texts, labels: Sequence[Any], classes: ndarray) -> Labelled:
+def _labelled(texts: list[str], labels: Labels, classes: ndarray) -> Labelled:
+    _check_as_many(texts, labels)
     number_of = {label: number for number, label in enumerate(classes.tolist())}
-    unseen = sorted({str(label) for label in np.asarray(labels).tolist() if label not in number_of})
+    given = np.asarray(labels).tolist()
+    unseen = sorted({str(label) for label in given if label not in number_of})
     if unseen:
         raise DataError(f"dev has labels never seen in training: {', '.join(unseen[:5])}.")
-    numbers = [number_of[label] for label in np.asarray(labels).tolist()]
-    return Labelled(texts, np.array(numbers, dtype=np.int64))
+    return Labelled(texts, np.array([number_of[label] for label in given], dtype=np.int64))
+
+
+def _check_as_many(texts: list[str], labels: Labels) -> None:
+    if len(texts) != len(labels):
+        raise DataError(
+            f"as many labels as texts are needed; got {counted(len(texts), 'text')} "
+            f"and {counted(len(labels), 'label')}."
+        )

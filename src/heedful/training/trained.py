@@ -173,9 +173,8 @@ class Trained:
 
     def save(self, path: str | Path) -> None:
         """Write a run folder; `load` reads it back."""
-        folder = RunFolder.create(path)
-        data = self.provenance.get("data", {})
-        folder.write_config(_config(self.settings, self.classes, data))
+        folder = RunFolder.new(path)
+        folder.begin(_config(self.settings, self.classes, self.provenance.get("data", {})))
         self.write(folder)
 
     def write(self, folder: RunFolder) -> None:
@@ -200,8 +199,8 @@ def train(
     """Train a classifier; with a folder, save as it goes and go on from what is saved there."""
     _check(task)
     started = time.time()
-    if folder is not None:
-        _begin(folder, settings, task)
+    if folder is not None and folder.is_begun:
+        _check_same_training(folder, settings, task)
     tokenizer = Tokenizer.learn(task.train.texts, settings.text)
     words = tokenizer.words
     vectors = _read_vectors(settings, words)
@@ -211,6 +210,8 @@ def train(
     ).to(target)
     batches = _batches(task.train, tokenizer, settings, target)
     _check_words(batches, settings)
+    if folder is not None and not folder.is_begun:
+        folder.begin(_config(settings, task.classes, task.describe()))
     history = fit(
         model,
         settings.training,
@@ -290,12 +291,9 @@ def _config(settings: Settings, classes: Sequence[Label], data: dict[str, Any]) 
     return {"heedful": heedful, "classes": list(classes), "data": data, **settings.plain()}
 
 
-def _begin(folder: RunFolder, settings: Settings, task: Task) -> None:
-    """Write the configuration, or check that the one there asks for the same training."""
+def _check_same_training(folder: RunFolder, settings: Settings, task: Task) -> None:
+    """Refuse to go on with a run that was begun with other settings or on other documents."""
     config = _config(settings, task.classes, task.describe())
-    if not folder.is_begun:
-        folder.write_config(config)
-        return
     begun = folder.read_config()
     if begun["data"].get("fingerprint") != config["data"]["fingerprint"]:
         raise RunError(

@@ -1,0 +1,43 @@
+import json
+
+import pytest
+
+from heedful.cli.listing import _families
+
+
+@pytest.mark.parametrize("family", _families())
+def test_every_member_is_listed_with_a_sentence(heedful, family):
+    answer = heedful("list", family)
+    assert answer.code == 0
+    for name in _families()[family]:
+        assert f"  {name} " in answer.out
+    listed = json.loads(heedful("list", family, "--json").out)[family]
+    assert all(member["summary"].endswith((".", ")")) for member in listed if member["summary"])
+    assert all(member["summary"] for member in listed)
+
+
+def test_all_families_are_listed_at_once(heedful):
+    answer = heedful("list")
+    assert [line for line in answer.out.splitlines() if line and line[0] != " "] == list(
+        _families()
+    )
+
+
+def test_an_unknown_family_is_answered_with_the_nearest(heedful):
+    answer = heedful("list", "encoder")
+    assert answer.code == 2
+    assert "no family named 'encoder'. Did you mean 'encoders'?" in answer.err
+
+
+def test_corpora_of_a_data_folder_are_listed(heedful, tmp_path):
+    (tmp_path / "data" / "mine").mkdir(parents=True)
+    (tmp_path / "data" / "mine" / "train.csv").write_text("text,label\n")
+    assert "  mine " in heedful("list", "corpora", "--data-dir", tmp_path / "data").out
+    answer = heedful("list", "corpora", "--data-dir", "nowhere")
+    assert answer.code == 2
+    assert "no data folder at nowhere" in answer.err
+
+
+def test_help_and_version_answer(heedful):
+    assert "train" in heedful("--help").out
+    assert heedful("--version").out.startswith("heedful ")

@@ -1,0 +1,100 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from heedful import runs
+
+
+def test_texts_from_arguments_standard_input_and_a_file_get_the_same_answer(heedful, run):
+    texts = ["neutralaaa positiveaaa positiveaab", "negativeaaa negativeaab neutralaab"]
+    by_arguments = heedful("predict", run, *texts)
+    by_lines = heedful("predict", run, stdin="\n".join(texts).encode())
+    Path("t.csv").write_text("text\n" + "\n".join(texts))
+    by_file = heedful("predict", run, "--file", "t.csv")
+    assert by_arguments.code == 0
+    assert by_arguments.out == by_lines.out == by_file.out
+    first, second = (line.split("\t") for line in by_arguments.out.splitlines())
+    assert (first[0], second[0]) == ("positive", "negative")
+    assert first[2] == texts[0]
+
+
+def test_json_has_every_probability(heedful, run):
+    answer = heedful("predict", run, "--json", "neutralaaa", "x")
+    rows = [json.loads(line) for line in answer.out.splitlines()]
+    assert [row["text"] for row in rows] == ["neutralaaa", "x"]
+    assert set(rows[0]["probabilities"]) == {"negative", "positive"}
+    assert sum(rows[0]["probabilities"].values()) == pytest.approx(1)
+
+
+def test_a_file_with_labels_is_scored_and_training_documents_are_pointed_out(heedful, run, data):
+    answer = heedful("predict", run, "--file", data)
+    assert len(answer.out.splitlines()) == 600
+    assert "480 of 600 were among the training documents" in answer.err
+    assert "accuracy " in answer.err
+    assert "on 600 documents; 95% interval" in answer.err
+    quiet = heedful("predict", run, "--file", data, "--quiet")
+    assert quiet.err == ""
+
+
+def test_odd_texts_simply_work(heedful, run):
+    texts = [
+        "\x01\x02",
+        "👨‍👩‍👧‍👦",
+        "שלום",
+        "a\u200db",
+        "tab\there",
+        "two\nlines",
+        "",
+        "word " * 3000,
+    ]
+    answer = heedful("predict", run, *texts)
+    assert answer.code == 0, answer.err
+    assert len(answer.out.splitlines()) == len(texts)
+    assert "1 of 8 cut at 500 words" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("stdin", "sentence"),
+    [(b"", "standard input is empty"), (b"ok\n\xff\n", "byte 0xff at position 3, line 2")],
+)
+def test_bad_standard_input_is_refused(heedful, run, stdin, sentence):
+    answer = heedful("predict", run, stdin=stdin)
+    assert answer.code == 2
+    assert sentence in answer.err
+
+
+def test_a_label_never_seen_in_training_is_refused(heedful, run):
+    Path("t.csv").write_text("text,label\nx,positive\ny,mixed\n")
+    answer = heedful("predict", run, "--file", "t.csv")
+    assert answer.code == 2
+    assert "labels never seen in training: mixed. The run knows: negative, positive." in answer.err
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        (runs.MODEL, b"short", "model.safetensors is not the file that training wrote"),
+        (runs.CONFIG, b'{"schema": 999, "heedful": "9"}', "has schema 999, written by heedful 9"),
+        (runs.CONFIG, b"{", "config.json is not JSON"),
+        (runs.METRICS, b"{", "metrics.json is not JSON"),
+        (runs.HISTORY, b"{", "history.jsonl is not JSON lines"),
+        (runs.PROVENANCE, b"[]", "provenance.json should hold a JSON object"),
+        (runs.TOKENIZER, None, "tokenizer.json is missing"),
+    ],
+)
+def test_a_broken_run_is_refused_and_the_file_named(heedful, run, name, content, sentence):
+    if content is None:
+        (run / name).unlink()
+    else:
+        (run / name).write_bytes(content)
+    answer = heedful("predict", run, "x")
+    assert answer.code == 2
+    assert sentence in answer.err
+    assert "Traceback" not in answer.err
+
+
+def test_what_is_no_run_is_refused(heedful):
+    assert "no run folder at nowhere" in heedful("predict", "nowhere", "x").err
+    Path("folder").mkdir()
+    assert "is not a run folder" in heedful("predict", "folder", "x").err

@@ -1,0 +1,168 @@
+import inspect
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+import heedful
+from heedful.errors import ConfigError, DataError
+from heedful.training.settings import STAGE_OF, Settings
+
+SMALL = {
+    "encoder": "embedding",
+    "embedding_size": 16,
+    "dropout": 0.0,
+    "optimizer": "adam:learning_rate=0.05",
+    "recipe": "standard:epochs=3",
+    "split": "spaces",
+}
+
+
+@pytest.fixture(scope="module")
+def texts_and_labels(planted):
+    return planted.train.texts, np.array([int(x == "positive") for x in planted.train.labels])
+
+
+@pytest.fixture(scope="module")
+def fitted(texts_and_labels):
+    return heedful.Classifier(**SMALL).fit(*texts_and_labels)
+
+
+def test_defaults_are_those_of_the_settings_classes():
+    defaults = {
+        name: parameter.default
+        for name, parameter in inspect.signature(heedful.Classifier).parameters.items()
+    }
+    assert Settings().with_(**{name: defaults[name] for name in STAGE_OF}) == Settings()
+
+
+def test_probabilities_predictions_and_score_agree(fitted, planted, texts_and_labels):
+    texts, labels = texts_and_labels
+    probabilities = fitted.predict_proba(texts)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1, rtol=1e-6)
+    assert fitted.classes_.tolist() == [0, 1]
+    assert (fitted.predict(texts) == probabilities.argmax(axis=1)).all()
+    assert fitted.score(texts, labels) > 0.95
+    assert fitted.predict_proba([]).shape == (0, 2)
+
+
+def test_scikit_learns_tools_work_on_it(texts_and_labels):
+    texts, labels = texts_and_labels
+    assert cross_val_score(heedful.Classifier(**SMALL), texts, labels, cv=2).min() > 0.9
+    grid = GridSearchCV(
+        heedful.Classifier(**SMALL), {"projection": ["softmax", "sparsemax"], "seed": [1]}, cv=2
+    )
+    grid.fit(pandas.Series(texts), labels)
+    assert grid.best_params_["projection"] in ("softmax", "sparsemax")
+    lower = FunctionTransformer(lambda texts: [text.lower() for text in texts])
+    pipeline = Pipeline([("lower", lower), ("classify", heedful.Classifier(**SMALL))])
+    assert pipeline.fit(texts, labels).score(texts, labels) > 0.9
+
+
+def test_clone_and_pickle_keep_what_they_should(fitted, texts_and_labels):
+    texts, _ = texts_and_labels
+    assert clone(fitted).get_params() == fitted.get_params()
+    assert not hasattr(clone(fitted), "trained_")
+    again = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(again.predict_proba(texts), fitted.predict_proba(texts))
+
+
+@pytest.mark.parametrize("labels", [["no", "yes"], [3, 7], [False, True]])
+def test_labels_come_back_as_they_were_given_also_after_loading(labels, planted, tmp_path: Path):
+    texts = planted.train.texts[:200]
+    given = [labels[int(x == "positive")] for x in planted.train.labels[:200]]
+    classifier = heedful.Classifier(**SMALL).fit(texts, given)
+    assert set(classifier.predict(texts).tolist()) <= set(labels)
+    classifier.save(tmp_path / "run")
+    loaded = heedful.Classifier.load(tmp_path / "run")
+    assert loaded.classes_.tolist() == labels
+    assert (loaded.predict(texts) == classifier.predict(texts)).all()
+    assert loaded.get_params()["embedding_size"] == 16
+
+
+def test_a_new_process_gives_bit_identical_probabilities(fitted, planted, tmp_path: Path):
+    fitted.save(tmp_path / "run")
+    texts = planted.test.texts
+    code = (
+        "import sys, torch, numpy, heedful; torch.set_num_threads(1);"
+        "texts = open(sys.argv[2]).read().split('\\n');"
+        "numpy.save(sys.argv[3], heedful.Classifier.load(sys.argv[1]).predict_proba(texts))"
+    )
+    (tmp_path / "texts").write_text("\n".join(texts))
+    out = tmp_path / "p.npy"
+    subprocess.run(
+        [sys.executable, "-c", code, tmp_path / "run", tmp_path / "texts", out], check=True
+    )
+    np.testing.assert_array_equal(np.load(out), fitted.predict_proba(texts))
+
+
+def test_attention_lands_on_the_users_own_words(fitted):
+    (attention,) = fitted.attention(["Neutralaaa POSITIVEAAA 🙂 unheard"])
+    assert attention.words == ["Neutralaaa", "POSITIVEAAA", "🙂", "unheard"]
+    assert attention.weights.sum() == pytest.approx(1)
+
+
+def test_a_baseline_has_no_attention_to_show(texts_and_labels):
+    classifier = heedful.Classifier(**SMALL, pooling="max").fit(*texts_and_labels)
+    with pytest.raises(ConfigError, match="no attention: it was built with pooling = 'max'"):
+        classifier.attention(["a"])
+
+
+def test_training_documents_are_remembered(fitted, planted, tmp_path: Path):
+    fitted.save(tmp_path / "run")
+    trained = heedful.Classifier.load(tmp_path / "run").trained_
+    seen = trained.was_trained_on([planted.train.texts[5].upper() + " ", "something new"])
+    assert seen.tolist().count(True) <= 1  # number 5 may have been held out for dev
+    every = trained.was_trained_on(planted.train.texts)
+    assert every.sum() == 540
+    assert not trained.was_trained_on(planted.test.texts).any()
+
+
+def test_a_given_dev_part_chooses_the_epoch_and_nothing_is_held_out(planted, texts_and_labels):
+    dev_labels = [int(label == "positive") for label in planted.dev.labels]
+    classifier = heedful.Classifier(**SMALL).fit(
+        *texts_and_labels, dev=(planted.dev.texts, dev_labels)
+    )
+    assert classifier.history_[0]["dev_documents"] == len(planted.dev)
+    assert len(classifier.trained_.training_documents) == len(planted.train)
+
+
+def test_rare_labels_count_more_when_balanced():
+    texts = ["good film", "fine film"] * 45 + ["bad film"] * 10
+    labels = ["+"] * 90 + ["-"] * 10
+    plain = heedful.Classifier(**SMALL, dev_share=0.0, min_documents=1)
+    plain.fit(texts, labels)
+    balanced = clone(plain).set_params(class_weights="balanced").fit(texts, labels)
+    of_rare = [c.predict_proba(["film"])[0, 1] for c in (plain, balanced)]
+    assert of_rare[1] > of_rare[0]
+
+
+@pytest.mark.parametrize(
+    ("texts", "labels", "sentence"),
+    [
+        ("one text", [1], "expected a list of texts, got one string"),
+        (["a", 3], [0, 1], "texts should be strings; number 1 is 3"),
+        (["a", "b"], [0], "as many labels as texts"),
+        (["a", "b"], [0, 0], "every training document has the same label"),
+        (["a", "b"], [0, 1], "no word occurs in at least 2 training documents"),
+        (["...", ""], [0, 1], "no word occurs in at least 2"),
+    ],
+)
+def test_what_cannot_be_fitted_is_refused(texts, labels, sentence):
+    with pytest.raises(DataError) as error:
+        heedful.Classifier(dev_share=0.0).fit(texts, labels)
+    assert sentence in str(error.value)
+
+
+def test_odd_documents_train_and_predict():
+    texts = ["a", "", "🙂🙂", "\x00", "a a a", "b b"] * 10
+    classifier = heedful.Classifier(recipe="standard:epochs=1").fit(texts, [0, 1] * 30)
+    assert np.isfinite(classifier.predict_proba([*texts, "never seen", "\ud800"])).all()

@@ -1,0 +1,246 @@
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from heedful.errors import TrainingDiverged
+from heedful.model.build import build_model
+from heedful.text.batching import Batches
+from heedful.text.tokenize import Tokenizer
+from heedful.training import fit as fit_module
+from heedful.training.evaluate import evaluate
+from heedful.training.fit import TrainingSettings, Watcher, fit
+from heedful.training.optimizers import optimizers
+from heedful.training.recipe import Phase, Recipe, cross_entropy
+from heedful.training.recipes import Standard
+from heedful.training.settings import Settings
+
+
+class Killed(Exception):
+    """Stands for kill -9."""
+
+
+class Memory:
+    """Keeps checkpoints as a folder would; may die when one is written."""
+
+    def __init__(self, dies_at: int | None = None) -> None:
+        self.saved = {}
+        self.writes = 0
+        self.dies_at = dies_at
+
+    def read_checkpoint(self, name):
+        return self.saved.get(name)
+
+    def write_checkpoint(self, name, tensors, facts):
+        self.writes += 1
+        self.saved[name] = ({k: v.clone() for k, v in tensors.items()}, dict(facts))
+        if self.writes == self.dies_at:
+            raise Killed
+
+
+@dataclass(frozen=True)
+class TwoStages(Recipe):
+    """First everything but attention, then attention with a helper of its own."""
+
+    epochs: int = 2
+
+    def phases(self, model, data) -> Iterator[Phase]:
+        yield Phase(self.objective, learns=[model.encoder, model.output], epochs=self.epochs)
+        with torch.random.fork_rng():
+            torch.manual_seed(0)
+            self_made = nn.Linear(model.encoder.output_size, 2)
+
+        def with_helper(model, batch, rng):
+            trace = model(batch)
+            helped = self_made((trace.weights.unsqueeze(1) @ trace.hidden).squeeze(1))
+            noise = torch.rand(1, generator=rng).item()
+            loss = nn.functional.cross_entropy(helped, batch.labels)
+            return loss * (0.5 + noise) + cross_entropy(trace, batch)
+
+        yield Phase(with_helper, learns=[model.alignment, self_made], epochs=self.epochs)
+
+    def objective(self, model, batch, rng):
+        return cross_entropy(model(batch), batch)
+
+
+@pytest.fixture(scope="module")
+def data(planted):
+    settings = Settings().with_(split="spaces", min_documents=1)
+    tokenizer = Tokenizer.learn(planted.train.texts, settings.text)
+
+    def batches(part):
+        labels = np.array([int(label == "positive") for label in part.labels])
+        return Batches(tokenizer.encode(part.texts), labels, batch_size=32)
+
+    return batches(planted.train), batches(planted.dev), len(tokenizer.words)
+
+
+def trained(data, keeper=None, watcher=None, **changes):
+    train, dev, vocabulary = data
+    settings = Settings().with_(
+        encoder="lstm:hidden_size=6", embedding_size=6, patience=None, **changes
+    )
+    model = build_model(settings.model, vocabulary, 2, seed=1)
+    history = fit(model, settings.training, train, dev, keeper=keeper, watcher=watcher)
+    return model, history
+
+
+def states_equal(one: nn.Module, other: nn.Module) -> bool:
+    pairs = zip(one.state_dict().values(), other.state_dict().values(), strict=True)
+    return all(torch.equal(a, b) for a, b in pairs)
+
+
+def test_planted_evidence_is_learnt(data):
+    train, dev, vocabulary = data
+    settings = Settings().with_(
+        encoder="embedding",
+        dropout=0.0,
+        recipe=Standard(epochs=12),
+        optimizer="adam:learning_rate=0.02",
+    )
+    model = build_model(settings.model, vocabulary, 2, seed=1)
+    fit(model, settings.training, train, dev)
+    assert evaluate(model, dev).accuracy > 0.95
+
+
+def test_the_same_seed_gives_the_same_weights_whatever_the_global_state(data):
+    torch.manual_seed(1)
+    one, _ = trained(data)
+    torch.manual_seed(2)
+    before = torch.random.get_rng_state()
+    same, _ = trained(data)
+    assert torch.equal(torch.random.get_rng_state(), before)
+    assert states_equal(one, same)
+    other, _ = trained(data, seed=2)
+    assert not states_equal(one, other)
+
+
+@pytest.mark.parametrize("recipe", [Standard(epochs=4), TwoStages()])
+@pytest.mark.parametrize("optimizer", optimizers)
+@pytest.mark.parametrize("dies_at", [1, 3])
+def test_a_killed_training_resumes_to_the_same_weights_and_history(
+    data, recipe, optimizer, dies_at, monkeypatch
+):
+    monkeypatch.setattr(fit_module, "SECONDS_BETWEEN_CHECKPOINTS", -1.0)
+    train, dev, vocabulary = data
+    base = Settings().with_(
+        encoder="lstm:hidden_size=6", embedding_size=6, patience=None, optimizer=optimizer
+    )
+    settings = TrainingSettings(
+        recipe=recipe, optimizer=base.training.optimizer, patience=None, batch_size=32
+    )
+
+    def fresh():
+        return build_model(base.model, vocabulary, 2, seed=1)
+
+    whole = fresh()
+    expected = fit(whole, settings, train, dev)
+    memory = Memory(dies_at=dies_at)
+    with pytest.raises(Killed):
+        fit(fresh(), settings, train, dev, keeper=memory)
+    memory.dies_at = None
+    resumed = fresh()
+    history = fit(resumed, settings, train, dev, keeper=memory)
+    assert states_equal(whole, resumed)
+    without_time = [{k: v for k, v in row.items() if k != "seconds"} for row in history]
+    assert without_time == [{k: v for k, v in row.items() if k != "seconds"} for row in expected]
+
+
+def test_only_what_a_phase_names_learns_and_the_rest_does_not_drift(data):
+    train, dev, vocabulary = data
+    settings = Settings().with_(encoder="lstm:hidden_size=6", embedding_size=6).model
+    model = build_model(settings, vocabulary, 2, seed=1)
+    start = {name: value.clone() for name, value in model.state_dict().items()}
+    fit(model, TrainingSettings(recipe=TwoStages(), patience=None), train, dev)
+    moved = {
+        name for name, value in model.state_dict().items() if not torch.equal(value, start[name])
+    }
+    assert "embedding.weight" not in moved
+    assert {
+        "encoder.forwards.weight_hh_l0",
+        "alignment.outer.weight",
+        "output.linear.weight",
+    } <= moved
+    assert all(parameter.requires_grad for parameter in model.parameters())
+    assert not model.training
+
+
+def test_the_best_epoch_on_dev_is_kept(data):
+    _, dev, _ = data
+    model, history = trained(data, recipe=Standard(epochs=6), optimizer="adam:learning_rate=0.05")
+    best = max(history, key=lambda row: (row["dev_accuracy"], -row["dev_loss"]))
+    assert evaluate(model, dev).accuracy == best["dev_accuracy"]
+    assert [row["is_best"] for row in history].count(True) >= 1
+
+
+def test_training_stops_when_dev_stops_improving(data):
+    train, dev, vocabulary = data
+    settings = Settings().with_(
+        encoder="embedding",
+        recipe=Standard(epochs=50),
+        patience=2,
+        optimizer="adam:learning_rate=0.1",
+    )
+    model = build_model(settings.model, vocabulary, 2, seed=1)
+    history = fit(model, settings.training, train, dev)
+    assert len(history) < 50
+    assert [row["is_best"] for row in history[-3:]] == [True, False, False]
+
+
+def test_without_dev_the_last_epoch_stands(data):
+    train, _, vocabulary = data
+    settings = Settings().with_(encoder="embedding", recipe=Standard(epochs=2))
+    model = build_model(settings.model, vocabulary, 2, seed=1)
+    history = fit(model, settings.training, train, None)
+    assert [row["epoch"] for row in history] == [0, 1]
+    assert "dev_accuracy" not in history[0]
+
+
+def test_a_loss_that_is_no_number_ends_in_a_sentence(data):
+    with pytest.raises(TrainingDiverged, match=r"the loss became .* A lower learning rate"):
+        trained(data, optimizer="sgd:learning_rate=1e30", gradient_clip=None)
+
+
+def test_frozen_vectors_never_move(data):
+    train, dev, vocabulary = data
+    settings = Settings().with_(
+        encoder="embedding", freeze_vectors=True, recipe="standard:epochs=1"
+    )
+    model = build_model(settings.model, vocabulary, 2, seed=1)
+    before = model.embedding.weight.clone()
+    fit(model, settings.training, train, dev)
+    assert torch.equal(model.embedding.weight, before)
+
+
+def test_attention_gets_no_weight_decay(data):
+    train, _, vocabulary = data
+    settings = Settings().with_(
+        encoder="embedding",
+        projection="uniform",
+        optimizer="sgd:weight_decay=0.5",
+        recipe="standard:epochs=1",
+    )
+    model = build_model(settings.model, vocabulary, 2, seed=1)
+    alignment = {name: value.clone() for name, value in model.alignment.state_dict().items()}
+    fit(model, settings.training, train, None)
+    for name, value in model.alignment.state_dict().items():
+        assert torch.equal(value, alignment[name])
+
+
+def test_the_watcher_hears_of_every_document(data):
+    class Counting(Watcher):
+        documents = 0
+        epochs = 0
+
+        def advance(self, documents):
+            self.documents += documents
+
+        def end_epoch(self, epoch):
+            self.epochs += 1
+
+    watcher = Counting()
+    trained(data, watcher=watcher, recipe=Standard(epochs=3))
+    assert (watcher.documents, watcher.epochs) == (3 * len(data[0]), 3)
