@@ -62,7 +62,7 @@ def test_describe_is_the_inverse_of_make():
         ("polygon:corners=many", "corners should be a whole number, not 'many'."),
         ("polygon:corners", "options are written name:option=value, not 'corners'."),
         ("circle:size=2", "shape 'circle' has no options"),
-        ({"corners": 3}, "a shape needs a 'name'"),
+        ({"corners": 3}, "shape: expected a 'name' and options"),
         (3.5, "3.5 is no shape"),
     ],
 )

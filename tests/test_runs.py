@@ -16,6 +16,8 @@ def finished(path: Path) -> RunFolder:
     folder.begin({"heedful": "0.1.0"})
     folder.write_tensors(runs.MODEL, {"w": torch.arange(4.0)})
     folder.write_bytes(runs.TOKENIZER, b"{}")
+    folder.write_lines(runs.HISTORY, [{"epoch": 0}, {"epoch": 1}])
+    folder.write_json(runs.METRICS, {"test": {"accuracy": 0.5}})
     folder.write_tensors(runs.TRAINING_DOCUMENTS, {"fingerprints": torch.arange(3)})
     folder.write_checkpoint("epoch", {"w": torch.zeros(1)}, {"epoch": 1})
     folder.finish({"seed": 1})
@@ -28,7 +30,7 @@ def test_a_finished_run_opens_and_has_no_checkpoints_left(tmp_path: Path):
     tensors, _ = folder.read_tensors(runs.MODEL)
     assert tensors["w"].tolist() == [0, 1, 2, 3]
     assert sorted(p.name for p in folder.path.iterdir()) == sorted(
-        [runs.CONFIG, runs.MODEL, runs.TOKENIZER, runs.TRAINING_DOCUMENTS, runs.PROVENANCE]
+        [*runs.CHECKSUMMED, runs.PROVENANCE]
     )
 
 

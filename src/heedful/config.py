@@ -7,6 +7,9 @@ object.
 """
 
 import dataclasses
+import math
+import numbers
+import os
 import tomllib
 import types
 import typing
@@ -18,6 +21,7 @@ from heedful.errors import ConfigError, nearest
 
 Settings = TypeVar("Settings")
 Number = int | float
+LARGEST_SIZE = 65_536  # of any layer; more is a slip of the finger
 
 
 @runtime_checkable
@@ -91,30 +95,35 @@ def at_least(lowest: int, **values: Number | None) -> None:
     """Refuse a value below `lowest`; None, where a setting may be none, passes."""
     for name, value in values.items():
         if value is not None and not value >= lowest:
-            raise ConfigError(f"{name} should be at least {lowest:g}, not {value:g}.")
+            raise ConfigError(f"{name} should be at least {lowest}, not {value}.")
 
 
 def above(bound: int, **values: Number | None) -> None:
     """Refuse a value that does not lie above `bound`; None passes."""
     for name, value in values.items():
         if value is not None and not value > bound:
-            raise ConfigError(f"{name} should lie above {bound:g}, not {value:g}.")
+            raise ConfigError(f"{name} should lie above {bound}, not {value}.")
 
 
-def within(lowest: int, bound: int, **values: Number) -> None:
-    """Refuse a value outside lowest <= value < bound."""
+def within(lowest: int, bound: int, **values: Number | None) -> None:
+    """Refuse a value outside lowest <= value < bound; None passes."""
     for name, value in values.items():
-        if not lowest <= value < bound:
-            raise ConfigError(f"{name} should lie in {lowest:g} to below {bound:g}, not {value:g}.")
+        if value is not None and not lowest <= value < bound:
+            raise ConfigError(f"{name} should lie in {lowest} to below {bound}, not {value}.")
+
+
+def size(**values: int | None) -> None:
+    """Refuse what cannot be the size of a layer."""
+    within(1, LARGEST_SIZE + 1, **values)
 
 
 def read_toml(path: Path) -> dict[str, Any]:
     """The tables of a TOML file."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, IsADirectoryError):
         raise ConfigError(f"no settings file at {path}.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path} is not a TOML file: {error}.") from None
 
 
@@ -139,11 +148,21 @@ def _as_type(value: Any, expected: Any) -> Any:
         return _MISFIT if any(item is _MISFIT for item in items) else tuple(items)
     if expected is types.NoneType:
         return None if value is None else _MISFIT
-    if expected is float and isinstance(value, int | float) and not isinstance(value, bool):
-        return float(value)
-    if expected is int and isinstance(value, bool):
-        return _MISFIT
+    if expected in (int, float):
+        return _as_number(value, expected)
+    if expected is str and isinstance(value, os.PathLike):
+        return str(value)
     return value if isinstance(value, expected) else _MISFIT
+
+
+def _as_number(value: Any, expected: type) -> Any:
+    """A number of any library as Python's own; no truth values, nothing infinite or absurd."""
+    kind = numbers.Integral if expected is int else numbers.Real
+    if not isinstance(value, kind) or isinstance(value, bool):
+        return _MISFIT
+    number = expected(value)
+    is_sane = math.isfinite(number) if expected is float else abs(number) < 2**53
+    return number if is_sane else _MISFIT
 
 
 def _literal(text: str, expected: Any) -> Any:
@@ -166,7 +185,7 @@ def _literal(text: str, expected: Any) -> Any:
 
 
 def _in_words(annotation: Any) -> str:
-    words = {int: "a whole number", float: "a number", bool: "true or false", str: "a word"}
+    words = {int: "a whole number", float: "a finite number", bool: "true or false", str: "a word"}
     parts = []
     for option in _alternatives(annotation):
         if typing.get_origin(option) is Literal:

@@ -69,9 +69,10 @@ class Registry(Mapping[str, Any], Generic[Member]):
             return self._ready(name, self._parse_options(name, assignments))
         if isinstance(spec, Mapping):
             options = dict(spec)
-            if "name" not in options:
-                raise ConfigError(f"a {self.noun} needs a 'name'; got {options!r}.")
-            return self._ready(options.pop("name"), options)
+            name = options.pop("name", None)
+            if not isinstance(name, str):
+                raise ConfigError(f"{self.noun}: expected a 'name' and options, got {spec!r:.80}.")
+            return self._ready(name, options)
         self.name_of(spec)  # refuses strangers
         return spec
 

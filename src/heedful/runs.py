@@ -37,7 +37,7 @@ HISTORY = "history.jsonl"
 METRICS = "metrics.json"
 TRAINING_DOCUMENTS = "training_documents.safetensors"
 PROVENANCE = "provenance.json"
-CHECKSUMMED = (CONFIG, MODEL, TOKENIZER, TRAINING_DOCUMENTS)
+CHECKSUMMED = (CONFIG, MODEL, TOKENIZER, HISTORY, METRICS, TRAINING_DOCUMENTS)
 
 
 class RunFolder:
@@ -50,8 +50,9 @@ class RunFolder:
     def new(cls, path: str | Path) -> "RunFolder":
         """A folder to be made by `begin`; one that holds anything already is refused."""
         folder = cls(path)
-        if folder.path.exists() and not folder.path.is_dir():
-            raise RunError(f"{path} is a file. Expected a folder that does not exist yet.")
+        for place in (folder.path, *folder.path.parents):
+            if (place.exists() or place.is_symlink()) and not place.is_dir():
+                raise RunError(f"{place} is a file. Expected a folder that does not exist yet.")
         if folder.path.is_dir() and any(folder.path.iterdir()):
             advice = (
                 "Choose another folder."
@@ -117,7 +118,7 @@ class RunFolder:
         """A JSON object."""
         try:
             value = json.loads(self.read_bytes(name))
-        except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        except (ValueError, RecursionError) as error:
             raise RunError(f"{self.path / name} is not JSON: {error}.") from None
         if not isinstance(value, dict):
             raise RunError(f"{self.path / name} should hold a JSON object.")
@@ -125,26 +126,24 @@ class RunFolder:
 
     def write_json(self, name: str, value: Mapping[str, Any]) -> None:
         """Write a JSON object."""
-        text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
-        write_atomically(self.path / name, text.encode("utf-8"))
+        self.write_bytes(name, _json_bytes(value, indent=2))
 
     def write_lines(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
         """Write JSON lines."""
-        lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows]
-        write_atomically(self.path / name, "".join(lines).encode("utf-8"))
+        self.write_bytes(name, b"".join(map(_json_bytes, rows)))
 
     def read_lines(self, name: str) -> list[dict[str, Any]]:
         """JSON lines."""
         try:
             return [json.loads(line) for line in self.read_bytes(name).splitlines()]
-        except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        except (ValueError, RecursionError) as error:
             raise RunError(f"{self.path / name} is not JSON lines: {error}.") from None
 
     def read_bytes(self, name: str) -> bytes:
         """A whole file."""
         try:
             return (self.path / name).read_bytes()
-        except FileNotFoundError:
+        except (FileNotFoundError, IsADirectoryError):
             raise RunError(f"the run folder {self.path} is broken: {name} is missing.") from None
 
     def write_bytes(self, name: str, data: bytes) -> None:
@@ -161,7 +160,7 @@ class RunFolder:
                 return {key: stored.get_tensor(key) for key in stored.keys()}, facts  # noqa: SIM118
         except FileNotFoundError:
             raise RunError(f"the run folder {self.path} is broken: {name} is missing.") from None
-        except (SafetensorError, json.JSONDecodeError) as error:
+        except (SafetensorError, ValueError, RecursionError) as error:
             raise RunError(
                 f"{self.path / name} is damaged ({error}). Train the run again."
             ) from None
@@ -189,7 +188,9 @@ class RunFolder:
         self.write_tensors(f"checkpoint-{name}.safetensors", tensors, facts)
 
     def _check_files(self) -> None:
-        known = self.read_json(PROVENANCE).get("sha256", {})
+        known = self.read_json(PROVENANCE).get("sha256")
+        if not isinstance(known, dict):
+            raise RunError(f"{self.path / PROVENANCE} holds no checksums; it was changed.")
         for name in CHECKSUMMED:
             if not (self.path / name).is_file():
                 raise RunError(f"the run folder {self.path} is broken: {name} is missing.")
@@ -232,6 +233,12 @@ def environment_failures(path: Path) -> Iterator[None]:
 def folder_name(text: str) -> str:
     """A text as a harmless folder name."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-.") or "run"
+
+
+def _json_bytes(value: Mapping[str, Any], indent: int | None = None) -> bytes:
+    """JSON as a line; half a surrogate pair becomes its escape, which JSON allows."""
+    text = json.dumps(value, indent=indent, ensure_ascii=False) + "\n"
+    return text.encode("utf-8", "backslashreplace")
 
 
 def _sha256(path: Path) -> str:

@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from heedful import runs
+from heedful.runs import RunFolder
 
 
 def test_texts_from_arguments_standard_input_and_a_file_get_the_same_answer(heedful, run):
@@ -54,6 +55,42 @@ def test_odd_texts_simply_work(heedful, run):
     assert "1 of 8 cut at 500 words" in answer.err
 
 
+def test_a_line_of_standard_input_ends_only_at_a_line_feed(heedful, run):
+    answer = heedful("predict", run, stdin="one\u2028still one\n\ntwo\x0bparts\r\n".encode())
+    assert len(answer.out.splitlines()) == 2
+    assert "1 blank line skipped" in answer.err
+
+
+def test_texts_that_utf8_cannot_hold_are_answered(heedful, run):
+    Path("t.jsonl").write_text('{"text": "a \\ud800 b"}')
+    assert heedful("predict", run, "--file", "t.jsonl", "--json").code == 0
+
+
+def test_a_partly_labelled_file_is_not_scored_and_says_so(heedful, run):
+    Path("t.csv").write_text("text,label\nx,positive\ny,\n")
+    assert (
+        "no score, because 1 of 2 have no label" in heedful("predict", run, "--file", "t.csv").err
+    )
+    assert heedful("predict", run, "x", "--label", "l").code == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        (runs.CONFIG, {"classes": None}),
+        (runs.CONFIG, {"model": {"encoder": {"name": None}}}),
+        (runs.CONFIG, {"text": 3}),
+        (runs.CONFIG, {"classes": ["a", "b", "c"]}),
+    ],
+)
+def test_a_run_whose_files_were_exchanged_is_refused(heedful, run, name, change):
+    folder = RunFolder(run)
+    folder.write_json(name, {**folder.read_json(name), **change})
+    folder.finish(folder.read_json(runs.PROVENANCE))  # checksums made to fit
+    answer = heedful("predict", run, "x")
+    assert answer.code == 2, answer.err
+
+
 @pytest.mark.parametrize(
     ("stdin", "sentence"),
     [(b"", "standard input is empty"), (b"ok\n\xff\n", "byte 0xff at position 3, line 2")],
@@ -77,8 +114,8 @@ def test_a_label_never_seen_in_training_is_refused(heedful, run):
         (runs.MODEL, b"short", "model.safetensors is not the file that training wrote"),
         (runs.CONFIG, b'{"schema": 999, "heedful": "9"}', "has schema 999, written by heedful 9"),
         (runs.CONFIG, b"{", "config.json is not JSON"),
-        (runs.METRICS, b"{", "metrics.json is not JSON"),
-        (runs.HISTORY, b"{", "history.jsonl is not JSON lines"),
+        (runs.METRICS, b"{", "metrics.json is not the file that training wrote"),
+        (runs.HISTORY, b"{", "history.jsonl is not the file that training wrote"),
         (runs.PROVENANCE, b"[]", "provenance.json should hold a JSON object"),
         (runs.TOKENIZER, None, "tokenizer.json is missing"),
     ],

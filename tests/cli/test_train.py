@@ -27,7 +27,7 @@ def test_a_training_tells_what_it_does_and_what_came_out(heedful, data, tmp_path
 
 def test_a_run_folder_holds_everything_and_nothing_else(run: Path):
     names = {path.name for path in run.iterdir()}
-    assert names == {*runs.CHECKSUMMED, runs.HISTORY, runs.METRICS, runs.PROVENANCE}
+    assert names == {*runs.CHECKSUMMED, runs.PROVENANCE}
     config = json.loads((run / runs.CONFIG).read_text())
     assert config["schema"] == runs.SCHEMA
     assert config["classes"] == ["negative", "positive"]
@@ -130,13 +130,39 @@ class TestResume:
         [
             (["--embedding-size", "9"], "was begun with embedding_size = 8, not 9"),
             (["--dev-share", "0.3"], "was begun on other documents"),
+            (["--profile", "sun-lu"], "was begun with"),
         ],
     )
-    def test_other_settings_or_data_are_refused(self, heedful, data, run, change, sentence):
-        (run / runs.PROVENANCE).unlink()
+    @pytest.mark.parametrize("is_finished", [True, False])
+    def test_other_settings_or_data_are_refused(
+        self, heedful, data, run, change, sentence, is_finished
+    ):
+        if not is_finished:
+            (run / runs.PROVENANCE).unlink()
         answer = heedful("train", data, "-o", run, "--resume", *change)
         assert answer.code == 2
         assert sentence in answer.err
+
+
+def test_a_split_can_be_set_like_any_other_setting(heedful, data):
+    answer = heedful("train", data, "-o", "run", "--epochs", "1", "--set", "split=spaces")
+    assert answer.code == 0, answer.err
+    assert RunFolder("run").read_config()["text"]["split"] == "spaces"
+
+
+@pytest.mark.parametrize("toml", ["model = 5", "[model]\nencoder = {name = 5}", "a = 1"])
+def test_a_settings_file_of_the_wrong_shape_is_refused(heedful, data, toml):
+    Path("s.toml").write_text(toml)
+    answer = heedful("train", data, "-o", "run", "--config", "s.toml")
+    assert answer.code == 2, answer.err
+
+
+def test_a_checkpoint_that_does_not_fit_is_refused(heedful, data, run):
+    (run / runs.PROVENANCE).unlink()
+    (run / "checkpoint-epoch.safetensors").write_bytes((run / runs.MODEL).read_bytes())
+    answer = heedful("train", data, "-o", run, "--resume")
+    assert answer.code == 2
+    assert "a checkpoint does not fit this training" in answer.err
 
 
 @pytest.mark.parametrize(
@@ -155,10 +181,27 @@ class TestResume:
         (["DATA", "--device", "tpu"], "no device named 'tpu'"),
         (["DATA", "--profile", "sunlu"], "no profile named 'sunlu'. Did you mean 'sun-lu'?"),
         (["DATA", "--config", "no.toml"], "no settings file at no.toml"),
+        (
+            ["DATA", "--seed", "1", "--set", "seed=2"],
+            "seed is given twice: as a flag and with --set",
+        ),
+        (["DATA", "--config", "."], "no settings file at ."),
+        (["DATA", "--device", "mps"], "no device named 'mps'"),
+        (["DATA", "--set", "embedding_bound=inf"], "should be a finite number, not 'inf'"),
+        (["DATA", "--max-words", str(10**20)], "max_words should be a whole number"),
+        (["DATA", "--embedding-size", str(10**9)], "embedding_size should lie in 1 to below 65537"),
+        (["DATA", "--optimizer", "adagrad:learning_rate_decay=-1"], "should be at least 0, not -1"),
+        (["DATA", "-o", "DATA/x"], "is a file. Expected a folder"),
+        (["x" * 5000], "a path is too long"),
+        (["planted", "--text", "body"], "planted is no file"),
+        (["planted:seed=-1"], "seed should be at least 0"),
         (["DATA", "--set", "patience"], "--set takes name=value, not 'patience'"),
         (["DATA", "--set", "patiense=3"], "no setting named 'patiense'. Did you mean 'patience'?"),
         (["DATA", "--set", "patience=x"], "patience should be a whole number or none, not 'x'"),
-        (["DATA", "--dev-share", "1.5"], "--dev-share should lie in 0 to below 1"),
+        (
+            ["DATA", "--dev-share", "1.5"],
+            "the shares for dev (1.5) and test (0.1) should each be at least 0",
+        ),
         (["DATA", "--min-documents", "100000"], "no word occurs in at least 100000"),
         (["DATA", "--vectors", "no.txt"], "no file of word vectors at no.txt"),
         (["DATA", "-o", "."], "the output folder . exists already"),
@@ -166,7 +209,7 @@ class TestResume:
     ],
 )
 def test_bad_requests_leave_with_code_two_and_a_sentence(heedful, data, arguments, sentence):
-    answer = heedful("train", *[data if a == "DATA" else a for a in arguments])
+    answer = heedful("train", *[a.replace("DATA", str(data)) for a in arguments])
     assert answer.code == 2
     assert sentence in " ".join(answer.err.replace("│", " ").split())
     assert "Traceback" not in answer.err

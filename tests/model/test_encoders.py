@@ -88,7 +88,7 @@ def test_sparse_projections_work_inside_self_attention():
         ("cnn:kernel_sizes=2+3", "kernel_sizes should be odd numbers, not '2\\+3'"),
         ("transformer:hidden_size=10:heads=3", "10 is none of 3"),
         ("transformer:self_projection=sofmax", "no projection named 'sofmax'"),
-        ("lstm:hidden_size=0", "hidden_size should be at least 1, not 0"),
+        ("lstm:hidden_size=0", "hidden_size should lie in 1 to below 65537, not 0"),
     ],
 )
 def test_wrong_options_are_refused_with_a_sentence(spec, sentence):

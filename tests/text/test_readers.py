@@ -35,8 +35,8 @@ JSONL = "\n".join(json.dumps(row) for row in ROWS) + "\n"
         ("d.jsonl", JSONL),
         ("d.ndjson", JSONL.replace("\n", "\r\n")),
         ("d.json", json.dumps(ROWS)),
-        ("d.jsonl.gz", gzip.compress(JSONL.encode())),
-        ("d.csv.gz", gzip.compress(as_csv().encode())),
+        ("d.jsonl.gz", gzip.compress(JSONL.encode(), mtime=0)),
+        ("d.csv.gz", gzip.compress(as_csv().encode(), mtime=0)),
     ],
 )
 def test_every_format_reads_the_same_documents(tmp_path: Path, name, content):
@@ -90,8 +90,39 @@ def test_quoted_cells_hold_commas_newlines_and_a_book(tmp_path: Path):
 
 
 def test_a_tsv_that_never_quotes_is_read_as_it_is(tmp_path: Path):
-    path = write(tmp_path / "d.tsv", 'text\tlabel\n"so-called film\t0\ngood\t1\n')
-    assert read_documents(path)[0].texts == ['"so-called film', "good"]
+    lines = ['"so-called film\t0', "good\t1", 'what a film"\t0', '"in ""marks"""\t1']
+    path = write(tmp_path / "d.tsv", "text\tlabel\n" + "\n".join(lines))
+    texts = ['"so-called film', "good", 'what a film"', 'in "marks"']
+    assert read_documents(path)[0].texts == texts
+
+
+def test_a_tsv_whose_cells_run_over_lines_is_read_as_quoted(tmp_path: Path):
+    path = write(tmp_path / "d.tsv", 'text\tlabel\n"two\nlines"\t0\ngood\t1\n')
+    assert read_documents(path)[0].texts == ["two\nlines", "good"]
+
+
+def test_a_semicolon_file_may_have_commas_in_its_header(tmp_path: Path):
+    path = write(tmp_path / "d.csv", '"id, old";text;label\n1;a, b;x\n')
+    assert read_documents(path)[0].texts == ["a, b"]
+
+
+def test_half_a_surrogate_pair_becomes_a_sign_that_files_can_hold(tmp_path: Path):
+    path = write(tmp_path / "d.jsonl", b'{"text": "a \\ud800 b", "label": "x\\udfff"}')
+    (document,) = read_documents(path)[0]
+    assert (document.text, document.label) == ("a \ufffd b", "x\ufffd")
+
+
+def test_a_column_of_reasons_in_prose_is_left_alone(tmp_path: Path):
+    path = write(tmp_path / "d.csv", "text,label,rationale\na,1,because it says so\n")
+    assert read_documents(path)[0][0].rationale is None
+
+
+def test_a_column_that_appears_late_is_still_a_column(tmp_path: Path):
+    rows = [{"text": "a"}] * 200 + [{"text": "b", "label": "x"}]
+    path = write(tmp_path / "d.jsonl", "\n".join(map(json.dumps, rows)))
+    documents, notes = read_documents(path)
+    assert documents.texts == ["b"]
+    assert notes == ["d.jsonl: 200 rows without a label skipped"]
 
 
 @pytest.mark.parametrize(
@@ -129,7 +160,11 @@ def test_marks_of_people_travel_as_character_spans(tmp_path: Path):
             b"alpha,beta\nx,y\n",
             "which column holds the text? Columns there are: alpha, beta",
         ),
-        ("d.csv", b"text,beta\nx,y\n", "which column holds the label? Columns there are: beta"),
+        (
+            "d.csv",
+            b"text,beta\nx,y\n",
+            "which column holds the label? Columns there are: text, beta",
+        ),
         ("d.csv", b"text,label\na,b,c\n", "line 2: 3 cells, but the header names 2 columns"),
         ("d.csv", b'text,label\n"open,1\n', "Is a quotation mark left open?"),
         ("d.jsonl", b'{"text": "a"', "line 1: not JSON"),
@@ -138,9 +173,20 @@ def test_marks_of_people_travel_as_character_spans(tmp_path: Path):
         ("d.jsonl", b'{"text":"a","label":[1]}', "a label should be a word or a number"),
         ("d.jsonl", b'{"text":"a b","label":1,"rationale":[1]}', "1 rationale mark for 2 words"),
         ("d.jsonl", b'{"text":"ab","label":1,"rationale":[[0,9]]}', "[0, 9] lies outside the text"),
-        ("d.jsonl", b'{"text":"a","label":1,"rationale":"x"}', "rationale should be a list"),
+        ("d.jsonl", b'{"text":"a","label":1,"rationale":"[x"}', "rationale should be a list"),
         ("d.jsonl", b'{"text":"a","label":1,"token_labels":[1,2]}', "2 token labels for 1 word"),
+        ("d.jsonl", b'{"text":"a b","label":1,"rationale":["x","y"]}', "should be 0 or 1, not 'x'"),
+        ("d.jsonl", b'{"text":"a","label":1,"rationale":[["a","b"]]}', "should be [start, end]"),
+        (
+            "d.jsonl",
+            b'{"text":"a","label":1,"token_labels":[null]}',
+            "should be a word or a number",
+        ),
+        ("d.jsonl", b'{"text":["a"],"label":1}', "a text should be a string, not ['a']"),
+        ("d.jsonl", b'{"text":"a","label":' + b"1" * 5000 + b"}", "line 1: not JSON"),
+        ("d.csv", b"text,text,label\na,b,1\n", "more than one column named 'text'"),
         ("d.csv.gz", b"nonsense", "is not a whole gzip file"),
+        ("d.csv.gz", gzip.compress(b"text", mtime=0)[:-6] + b"xxxxxx", "is not a whole gzip file"),
         ("d.parquet", b"nonsense", "is not a Parquet file"),
         ("d.xlsx", b"x", "files of kind '.xlsx' cannot be read. Expected one of .csv"),
         ("d.csv", b"text,label\n ,1\n", "holds no usable row: d.csv: 1 blank row skipped."),
@@ -160,6 +206,8 @@ def test_missing_files_and_columns_are_answered_with_what_there_is(tmp_path: Pat
         read_documents(path, text="body")
     with pytest.raises(DataError, match=r"is a directory\. Expected a file"):
         read_documents(tmp_path)
+    with pytest.raises(DataError, match="'text' cannot hold both text and label"):
+        read_documents(path, label="text")
     with pytest.raises(DataError, match="is a directory without a corpus in it"):
         heedful.read(tmp_path)
 

@@ -27,7 +27,10 @@ def test_glove_word2vec_and_fasttext_files_read_alike(tmp_path: Path, header, na
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        ("good 1 2 3\nbad 1 x 3\n", r"line 2: expected 3 numbers after the word"),
+        ("good 1 2 3\nbad 1 x 3\n", r"line 2: expected 3 finite numbers after the word"),
+        ("good 1 2 3\nbad 1 nan 3\n", r"line 2: expected 3 finite numbers"),
+        ("good 1 2 3\nbad 1 2\n", r"line 2: expected a word and 3 numbers, got 'bad 1 2'"),
+        ("good 1 2 3\nbad 1 2 3 4\n", r"line 2: expected a word and 3 numbers"),
         ("just words\n", r"line 1: expected a word and its numbers"),
         ("other 1 2 3\n", r"a vector for none of the 5 known words"),
         ("", r"a vector for none of the 5 known words"),
@@ -37,6 +40,17 @@ def test_a_file_that_is_no_vectors_is_refused(tmp_path: Path, content, sentence)
     (tmp_path / "v.txt").write_text(content)
     with pytest.raises(DataError, match=sentence):
         read_vectors(tmp_path / "v.txt", WORDS)
+
+
+def test_a_broken_gzip_file_is_refused(tmp_path: Path):
+    (tmp_path / "v.txt.gz").write_bytes(gzip.compress(GLOVE.encode())[:-9])
+    with pytest.raises(DataError, match="is not a whole gzip file"):
+        read_vectors(tmp_path / "v.txt.gz", WORDS)
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_word(tmp_path: Path):
+    (tmp_path / "v.txt").write_bytes(b"\xef\xbb\xbf" + GLOVE.encode())
+    assert read_vectors(tmp_path / "v.txt", WORDS).found[1]
 
 
 def test_a_missing_file_is_named(tmp_path: Path):

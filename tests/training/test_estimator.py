@@ -8,6 +8,7 @@ import numpy as np
 import pandas
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -151,6 +152,10 @@ def test_rare_labels_count_more_when_balanced():
         ("one text", [1], "expected a list of texts, got one string"),
         (["a", 3], [0, 1], "texts should be strings; number 1 is 3"),
         (["a", "b"], [0], "as many labels as texts"),
+        (["a", "b"], [0, None], "a label should be a word or a number; number 1 is None"),
+        (["a", "b"], [0, float("nan")], "number 1 is nan"),
+        (["a", "b"], [[0], [1]], "number 0 is [0]"),
+        (["a", "b"], [0, "x"], "all words or all numbers"),
         (["a", "b"], [0, 0], "every training document has the same label"),
         (["a", "b"], [0, 1], "no word occurs in at least 2 training documents"),
         (["...", ""], [0, 1], "no word occurs in at least 2"),
@@ -160,6 +165,27 @@ def test_what_cannot_be_fitted_is_refused(texts, labels, sentence):
     with pytest.raises(DataError) as error:
         heedful.Classifier(dev_share=0.0).fit(texts, labels)
     assert sentence in str(error.value)
+
+
+def test_settings_may_be_numbers_of_numpy_and_paths(texts_and_labels, tmp_path: Path):
+    classifier = heedful.Classifier(**SMALL)
+    classifier.set_params(seed=np.int64(3), dropout=np.float32(0.5))  # as GridSearchCV does
+    classifier.fit(*texts_and_labels)
+    assert classifier.trained_.settings.training.seed == 3
+    with pytest.raises(DataError, match="no file of word vectors"):
+        heedful.Classifier(**SMALL, vectors=tmp_path / "none").fit(*texts_and_labels)
+
+
+@pytest.mark.parametrize("share", [-1.0, 1.0, float("nan")])
+def test_an_impossible_share_is_refused(texts_and_labels, share):
+    with pytest.raises(DataError, match="leave something to train on"):
+        heedful.Classifier(dev_share=share).fit(*texts_and_labels)
+
+
+def test_what_is_not_fitted_says_so():
+    for method in ("predict", "predict_proba", "attention"):
+        with pytest.raises(NotFittedError):
+            getattr(heedful.Classifier(), method)(["a"])
 
 
 def test_odd_documents_train_and_predict():

@@ -4,6 +4,8 @@ Exit codes: 0 fine, 1 a check failed, 2 wrong usage, 3 the machine gave out (dis
 signal). Progress goes to standard error, results to standard output.
 """
 
+import errno
+import io
 import os
 import signal
 import sys
@@ -11,7 +13,7 @@ import traceback
 from types import FrameType
 from typing import NoReturn
 
-from heedful.errors import EnvironmentFailure, HeedfulError
+from heedful.errors import EnvironmentFailure, HeedfulError, UsageError
 
 A_BUG = 70  # the exit code that sysexits.h keeps for internal errors
 
@@ -23,20 +25,23 @@ def main() -> NoReturn:
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     from heedful.cli.app import app
 
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _stop)
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # leave quietly when nobody reads on
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # text the terminal cannot show
     try:
         app()
     except HeedfulError as error:
         _leave(str(error), error.exit_code)
-    except BrokenPipeError:  # whoever read our output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+    except OSError as error:
+        _leave(*_in_words(error))
     except Exception as error:  # noqa: BLE001  (the last line of defence)
         if is_out_of_memory(error):
             _leave(
-                "out of memory. What was saved before is intact. Smaller batches (--batch-size) or "
-                "shorter documents (--max-words) need less.",
+                "out of memory. What was saved before is intact. Smaller batches (--batch-size), "
+                "shorter documents (--max-words) or a smaller model need less.",
                 EnvironmentFailure.exit_code,
             )
         if os.environ.get("HEEDFUL_TRACEBACK"):
@@ -56,6 +61,18 @@ def is_out_of_memory(error: Exception) -> bool:
         isinstance(error, RuntimeError)
         and ("can't allocate memory" in said or "out of memory" in said)
     )
+
+
+def _in_words(error: OSError) -> tuple[str, int]:
+    """What the file system refused, and whether another request or another machine would help."""
+    what = f"{error.filename}: " if error.filename else ""
+    is_request = isinstance(
+        error, FileNotFoundError | IsADirectoryError | NotADirectoryError | PermissionError
+    )
+    code = UsageError.exit_code if is_request else EnvironmentFailure.exit_code
+    if error.errno == errno.ENAMETOOLONG:
+        return "a path is too long. Expected the name of a file or folder.", UsageError.exit_code
+    return f"{what}{error.strerror or error}.", code
 
 
 def _stop(number: int, frame: FrameType | None) -> NoReturn:

@@ -41,6 +41,8 @@ def predict(
     trained = Trained.load(run, device)
     documents, notes = _documents(texts, file, text, label)
     labels = _label_numbers(documents, trained)
+    if labels is None and (unlabelled := documents.labels.count(None)) < len(documents):
+        notes.append(f"no score, because {unlabelled:,} of {len(documents):,} have no label")
     batches = trained.batches(documents.texts)
     if batches.documents.cut:
         limit = trained.settings.text.max_words
@@ -58,8 +60,8 @@ def predict(
             answer = {"label": trained.classes[best], "probabilities": by_class}
             show.as_json({"text": document.text, **answer})
         else:
-            one_line = " ".join(document.text.split())
-            sys.stdout.write(f"{trained.classes[best]}\t{row[best]:.3f}\t{one_line}\n")
+            name = show.one_line(str(trained.classes[best]))
+            sys.stdout.write(f"{name}\t{row[best]:.3f}\t{show.one_line(document.text)}\n")
     if not quiet:
         for sentence in notes:
             show.note(f"note: {sentence}")
@@ -82,6 +84,8 @@ def _documents(
     from heedful.text.documents import Document, Documents
     from heedful.text.readers import decode, read_documents
 
+    if file is None and (text is not None or label is not None):
+        raise UsageError("--text and --label name columns of --file, which is not given.")
     if file is not None:
         if texts:
             raise UsageError("give texts or --file, not both.")
@@ -90,7 +94,7 @@ def _documents(
         return Documents(map(Document, texts)), []
     if sys.stdin.isatty():
         raise UsageError("no text: give texts as arguments, --file FILE, or lines on stdin.")
-    lines = decode(sys.stdin.buffer.read(), Path("standard input")).splitlines()
+    lines = decode(sys.stdin.buffer.read(), Path("standard input")).removesuffix("\n").split("\n")
     kept = [Document(line) for line in lines if line.strip()]
     if not kept:
         raise DataError("standard input is empty. Expected one text per line.")

@@ -1,6 +1,7 @@
 """What the user typed, turned into a corpus and settings."""
 
 import dataclasses
+import typing
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from heedful.errors import ConfigError, DataError
 from heedful.text.datasets import corpora, load, names_in
 from heedful.text.documents import Corpus
 from heedful.text.readers import read
-from heedful.training.settings import STAGES, Settings, profiles
+from heedful.training.settings import STAGES, Settings
 
 
 def find_corpus(
@@ -23,11 +24,10 @@ def find_corpus(
     seed: int = 0,
 ) -> Corpus:
     """A file, a folder or a corpus name as a corpus; what exists on disk goes first."""
-    for name, share in (("dev-share", dev_share), ("test-share", test_share)):
-        if not 0 <= share < 1:
-            raise DataError(f"--{name} should lie in 0 to below 1, not {share}.")
     if Path(data).exists():
         return read(data, text, label, dev_share=dev_share, test_share=test_share, seed=seed)
+    if text is not None or label is not None:
+        raise DataError(f"--text and --label name columns of a file, and {data} is no file.")
     is_name = data.partition(":")[0] in corpora or data in names_in(data_dir)
     if not is_name and (Path(data).suffix or "/" in data):
         raise DataError(f"no such file or folder: {data}.")
@@ -35,21 +35,21 @@ def find_corpus(
 
 
 def settings_from(
-    base: Settings | None,
-    profile: str,
+    base: Settings,
     config: Path | None,
     epochs: int | None,
     learning_rate: float | None,
     assignments: list[str],
     **flags: Any,
 ) -> Settings:
-    """Profile, then settings file, then flags; flags that were not given (None) change nothing."""
-    settings = base or profiles[profile]()
+    """Base, then settings file, then flags; flags that were not given (None) change nothing."""
     if config is not None:
-        plain = read_toml(config)
-        settings = Settings.from_plain(_merged(settings.plain(), plain))
+        base = Settings.from_plain(_merged(base.plain(), read_toml(config)))
     given = {name: value for name, value in flags.items() if value is not None}
-    settings = settings.with_(**given, **_parsed(assignments))
+    assigned = _parsed(assignments)
+    if twice := given.keys() & assigned.keys():
+        raise ConfigError(f"{min(twice)} is given twice: as a flag and with --set.")
+    settings = base.with_(**given, **assigned)
     if epochs is not None:
         recipe = dataclasses.replace(settings.training.recipe, epochs=epochs)  # type: ignore[type-var]
         settings = settings.with_(recipe=recipe)
@@ -61,8 +61,11 @@ def settings_from(
 
 def _merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
     """Table by table: what `over` names replaces what `base` has."""
-    tables = {name: {**values, **over.get(name, {})} for name, values in base.items()}
-    return {**over, **tables}
+    merged = dict(over)
+    for name, values in base.items():
+        changes = over.get(name, {})
+        merged[name] = {**values, **changes} if isinstance(changes, dict) else changes
+    return merged
 
 
 def _parsed(assignments: list[str]) -> dict[str, Any]:
@@ -71,7 +74,7 @@ def _parsed(assignments: list[str]) -> dict[str, Any]:
     annotations = {
         name: annotation
         for cls in STAGES.values()
-        for name, annotation in _annotations(cls).items()
+        for name, annotation in typing.get_type_hints(cls).items()
     }
     values: dict[str, Any] = {}
     for assignment in assignments:
@@ -81,9 +84,3 @@ def _parsed(assignments: list[str]) -> dict[str, Any]:
         is_plain = name in fields and "family" not in fields[name].metadata
         values[name] = parse(word, annotations[name], name) if is_plain else word
     return values
-
-
-def _annotations(cls: type) -> dict[str, Any]:
-    import typing
-
-    return typing.get_type_hints(cls)

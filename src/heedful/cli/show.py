@@ -2,6 +2,7 @@
 
 import json
 import sys
+import unicodedata
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -27,6 +28,12 @@ def result(line: str | Text) -> None:
 def as_json(value: Any) -> None:
     """The answer for machines: one JSON value per line."""
     sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+
+
+def one_line(text: str) -> str:
+    """The text without line ends, tabs or anything else that steers a terminal."""
+    visible = "".join(" " if unicodedata.category(sign) == "Cc" else sign for sign in text)
+    return " ".join(visible.split())
 
 
 def percent(share: float) -> str:

@@ -36,10 +36,10 @@ def train(
     ] = 0.1,
     test_share: Annotated[float, _option("Share kept aside to test on.", panel=_DATA)] = 0.1,
     profile: Annotated[
-        str, _option("Settings to start from: default, jain-wallace, sun-lu, …", panel=_MODEL)
-    ] = "default",
+        str | None, _option("Settings to start from, as in sun-lu.", panel=_MODEL)
+    ] = None,
     config: Annotated[
-        Path | None, _option("TOML file with [text], [model], [training].", panel=_MODEL)
+        Path | None, _option("TOML file with tables text, model, training.", panel=_MODEL)
     ] = None,
     encoder: Annotated[
         str | None, _option("As in bilstm:hidden_size=64; see `heedful list`.", panel=_MODEL)
@@ -90,16 +90,19 @@ def train(
     """Train a classifier on your documents and save it as a run folder."""
     from heedful.cli.request import find_corpus, settings_from
     from heedful.runs import RunFolder
+    from heedful.training.settings import profiles
     from heedful.training.trained import Task, read_settings
 
-    begun = RunFolder(output) if resume and output is not None else None
-    base = read_settings(begun) if begun is not None and begun.is_begun else None
     corpus = find_corpus(
         data, text=text, label=label, data_dir=data_dir, dev_share=dev_share, test_share=test_share
     )
+    begun = RunFolder(output) if resume and output is not None else None
+    if begun is not None and begun.is_begun and profile is None and config is None:
+        base = read_settings(begun)
+    else:
+        base = profiles[profile or "default"]().with_(split=corpus.split)
     settings = settings_from(
         base,
-        profile,
         config,
         epochs,
         learning_rate,
@@ -116,7 +119,7 @@ def train(
         batch_size=batch_size,
         class_weights=class_weights,
         seed=seed,
-        split=split if split is not None or base is not None else corpus.split,
+        split=split,
         min_documents=min_documents,
         max_words=max_words,
     )
@@ -138,14 +141,18 @@ def _train(
 ) -> "Trained":
     from heedful.cli import show
     from heedful.runs import RunFolder
-    from heedful.training.trained import Trained, train
+    from heedful.training.trained import Trained, check_same_training, train
 
     folder = RunFolder(place)
     if resume and folder.is_finished:
+        trained = Trained.load(place)
+        check_same_training(folder, settings, task)
         show.note(f"{place} is finished already; nothing to do.")
-        return Trained.load(place)
+        return trained
     if not (resume and folder.is_begun):
         folder = RunFolder.new(place)
+    if resume and not folder.is_begun and not quiet:
+        show.note(f"note: there is no unfinished run at {place}, so a new one begins")
     if quiet:
         return train(task, settings, folder=folder, device=device)
     counts = task.describe()["documents"]

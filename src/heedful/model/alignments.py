@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from heedful.config import above, at_least
+from heedful.config import above, size
 from heedful.registry import Registry
 
 Keys = Float[Tensor, "batch tokens keys"]
@@ -40,7 +40,7 @@ class Additive(Alignment):
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        at_least(1, width=self.width)
+        size(width=self.width)
         above(0, scale=self.scale)
 
     def build(self, key_size: int, query_size: int | None = None) -> nn.Module:

@@ -6,7 +6,7 @@ from typing import Literal
 import torch
 from torch import nn
 
-from heedful.config import at_least, family, within
+from heedful.config import at_least, family, size, within
 from heedful.model.alignments import Alignment, alignments
 from heedful.model.classifier import (
     AttentionClassifier,
@@ -40,7 +40,7 @@ class ModelSettings:
 
     def __post_init__(self) -> None:
         within(0, 1, dropout=self.dropout)
-        at_least(1, embedding_size=self.embedding_size)
+        size(embedding_size=self.embedding_size)
         at_least(0, embedding_bound=self.embedding_bound)
 
 
@@ -56,14 +56,15 @@ def build_model(
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         embedding = _embedding(settings, vocabulary, vectors)
-        size = embedding.embedding_dim
-        encoder = settings.encoder.build(size)
+        encoder = settings.encoder.build(embedding.embedding_dim)
         output = Output(encoder.output_size, classes, settings.output_bias)
         if settings.pooling != "attention":
             return PooledClassifier(
                 embedding, encoder, settings.pooling, output, dropout=settings.dropout
             )
-        key_encoder = settings.encoder.build(size) if settings.keys == "separate" else None
+        key_encoder = (
+            settings.encoder.build(embedding.embedding_dim) if settings.keys == "separate" else None
+        )
         has_text_query = settings.query == "text"
         query_size = encoder.output_size if has_text_query else None
         return AttentionClassifier(
@@ -81,8 +82,8 @@ def build_model(
 def _embedding(
     settings: ModelSettings, vocabulary: int, vectors: WordVectors | None
 ) -> nn.Embedding:
-    size = settings.embedding_size if vectors is None else vectors.matrix.shape[1]
-    matrix = torch.empty(vocabulary, size)
+    columns = settings.embedding_size if vectors is None else vectors.matrix.shape[1]
+    matrix = torch.empty(vocabulary, columns)
     matrix.uniform_(-settings.embedding_bound, settings.embedding_bound)
     if vectors is not None:
         matrix[torch.from_numpy(vectors.found)] = torch.from_numpy(vectors.matrix[vectors.found])

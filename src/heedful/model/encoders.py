@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from heedful.config import at_least, within
+from heedful.config import size, within
 from heedful.errors import ConfigError
 from heedful.model.projections import Projection, projections
 from heedful.model.recurrence import OrthogonalLSTM, Recurrence
@@ -65,7 +65,7 @@ class Affine(EncoderSettings):
     hidden_size: int = 100
 
     def __post_init__(self) -> None:
-        at_least(1, hidden_size=self.hidden_size)
+        size(hidden_size=self.hidden_size)
 
     def build(self, embedding_size: int) -> Encoder:
         """The module."""
@@ -81,7 +81,7 @@ class TokenMLP(EncoderSettings):
     hidden_size: int = 128
 
     def __post_init__(self) -> None:
-        at_least(1, hidden_size=self.hidden_size)
+        size(hidden_size=self.hidden_size)
 
     def build(self, embedding_size: int) -> Encoder:
         """The module."""
@@ -98,8 +98,10 @@ class CNN(EncoderSettings):
     filters: int = 32  # per kernel size
 
     def __post_init__(self) -> None:
-        at_least(1, filters=self.filters)
-        if not self.kernel_sizes or any(size % 2 == 0 or size < 1 for size in self.kernel_sizes):
+        size(filters=self.filters)
+        if not self.kernel_sizes or any(
+            width % 2 == 0 or not 0 < width < 1000 for width in self.kernel_sizes
+        ):
             listed = "+".join(map(str, self.kernel_sizes))
             raise ConfigError(f"cnn: kernel_sizes should be odd numbers, not {listed!r}.")
 
@@ -119,7 +121,7 @@ class RecurrentSettings(EncoderSettings, ABC):
     skip: Skip = "none"  # how the word's own embedding joins its state (Tutek & Šnajder)
 
     def __post_init__(self) -> None:
-        at_least(1, hidden_size=self.hidden_size)
+        size(hidden_size=self.hidden_size)
 
     def _build(self, embedding_size: int, cell: str, directions: int) -> Encoder:
         inner = Recurrent(embedding_size, self.hidden_size, cell, directions)
@@ -212,8 +214,7 @@ class SmallTransformer(EncoderSettings):
 
     def __post_init__(self) -> None:
         projections.make(self.self_projection)
-        at_least(
-            1,
+        size(
             hidden_size=self.hidden_size,
             layers=self.layers,
             heads=self.heads,
@@ -253,7 +254,7 @@ class Convolutions(Encoder):
         super().__init__()
         self.output_size = filters * len(kernel_sizes)
         self.convolutions = nn.ModuleList(
-            nn.Conv1d(embedding_size, filters, size, padding=size // 2) for size in kernel_sizes
+            nn.Conv1d(embedding_size, filters, width, padding=width // 2) for width in kernel_sizes
         )
 
     def forward(self, embedded: Embedded, is_token: IsToken) -> Hidden:

@@ -5,6 +5,7 @@ character spans on the text itself, so they survive any way of cutting it into w
 """
 
 import hashlib
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, overload
@@ -12,6 +13,8 @@ from typing import Literal, overload
 import numpy as np
 from jaxtyping import Bool, Int
 from numpy import ndarray
+
+from heedful.errors import DataError
 
 Span = tuple[int, int]
 """First character and one past the last."""
@@ -96,6 +99,11 @@ def share_out(corpus: Corpus, dev_share: float, test_share: float, seed: int) ->
 
     A share of 0, or a part that exists already, takes nothing.
     """
+    if not (dev_share >= 0 and test_share >= 0 and dev_share + test_share < 1):
+        raise DataError(
+            f"the shares for dev ({dev_share}) and test ({test_share}) should each be at least 0 "
+            "and together leave something to train on."
+        )
     shares = (0.0 if corpus.dev else dev_share, 0.0 if corpus.test else test_share)
     part_of = _draw_parts(corpus.train, shares, seed)
     train, dev, test = (
@@ -121,6 +129,11 @@ def space_separated(text: str) -> list[Span]:
         spans.append((start, start + len(word)))
         start += len(word) + 1
     return spans
+
+
+def whole_characters(text: str) -> str:
+    """The text with every half of a surrogate pair, which no file can hold, replaced by a sign."""
+    return re.sub("[\ud800-\udfff]", "\ufffd", text)
 
 
 def _fingerprint(text: str) -> int:

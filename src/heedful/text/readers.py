@@ -10,7 +10,9 @@ import gzip
 import io
 import json
 import math
+import re
 import sys
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -25,6 +27,7 @@ from heedful.text.documents import (
     Split,
     share_out,
     space_separated,
+    whole_characters,
 )
 
 # Names that columns usually have, the likeliest first.
@@ -88,22 +91,23 @@ def read_documents(
     rows = list(_rows(path))
     if not rows:
         raise DataError(f"{path} holds no rows. Expected one document per row.")
-    columns = list(dict.fromkeys(name for _, row in rows[:100] for name in row))
+    columns = list(dict.fromkeys(name for _, row in rows for name in row))
     text = _choose_column(path, columns, text, TEXT_COLUMNS, "text")
-    others = [column for column in columns if column != text]
-    is_guessable = label is not None or needs_labels or set(others) & set(LABEL_COLUMNS)
-    label = _choose_column(path, others, label, LABEL_COLUMNS, "label") if is_guessable else None
+    has_label = needs_labels or any(name.lower() in LABEL_COLUMNS for name in columns)
+    if label is not None or has_label:
+        label = _choose_column(path, columns, label, LABEL_COLUMNS, "label", taken=text)
     documents, blank, unlabelled = [], 0, 0
     for line, row in rows:
-        value = row.get(text)
-        if value is None or not str(value).strip():
+        where = f"{path}, line {line}"
+        words = _text(row.get(text), where)
+        if words is None:
             blank += 1
             continue
-        name = _label_in_words(row.get(label), f"{path}, line {line}") if label else None
+        name = _label_in_words(row.get(label), where) if label else None
         if name is None and needs_labels:
             unlabelled += 1
             continue
-        documents.append(_document(str(value), name, row, f"{path}, line {line}"))
+        documents.append(_document(words, name, row, where))
     notes = []
     if blank:
         notes.append(f"{path.name}: {counted(blank, 'blank row')} skipped")
@@ -117,9 +121,11 @@ def read_documents(
 def check_labels(corpus: Corpus) -> None:
     """Refuse what no classifier can learn: one label only, nearly as many labels as documents."""
     counts = Counter(corpus.train.labels)
+    if not counts:
+        raise DataError(f"{corpus.name}: there is no document to train on.")
     if len(counts) < 2:
         raise DataError(
-            f"{corpus.name}: every training document has the label {next(iter(counts), None)!r}. "
+            f"{corpus.name}: every training document has the label {next(iter(counts))!r}. "
             "A classifier needs at least two different labels."
         )
     if len(counts) > MOST_CLASSES or (len(counts) > 20 and len(counts) > len(corpus.train) / 2):
@@ -171,7 +177,7 @@ def _read_folder(
             notes += part_notes
     if "train" in parts:
         return parts, notes
-    texts = sorted(path.glob("*/*.txt"))
+    texts = sorted(file for file in path.glob("*/*.txt") if file.is_file())
     if not texts:
         raise DataError(
             f"{path} is a directory without a corpus in it. Expected train.csv (or .tsv, .jsonl, "
@@ -203,10 +209,8 @@ def _rows(path: Path) -> NumberedRows:
         data = path.read_bytes()
         if is_zipped:
             data = gzip.decompress(data)
-    except (gzip.BadGzipFile, EOFError) as error:
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise DataError(f"{path} is not a whole gzip file: {error}.") from None
-    except PermissionError:
-        raise DataError(f"{path} may not be read: permission denied.") from None
     if not data.strip():
         raise DataError(f"{path} is empty. Expected one document per row.")
     return _READERS[suffix](data, path)
@@ -214,17 +218,19 @@ def _rows(path: Path) -> NumberedRows:
 
 def _csv_rows(data: bytes, path: Path) -> NumberedRows:
     text = decode(data, path)
-    header = text.partition("\n")[0]
+    header = re.sub(r'"[^"]*"', "", text.partition("\n")[0])
     delimiter = next((mark for mark in ",;\t" if mark in header), ",")
     return _table_rows(text, path, delimiter, csv.QUOTE_MINIMAL)
 
 
 def _tsv_rows(data: bytes, path: Path) -> NumberedRows:
     text = decode(data, path)
-    try:
-        yield from list(_table_rows(text, path, "\t", csv.QUOTE_MINIMAL))
-    except DataError:  # many TSV files never quote, so a quotation mark is just a character
-        yield from _table_rows(text, path, "\t", csv.QUOTE_NONE)
+    lines = [line for line in text.split("\n") if line]
+    # Many TSV files never quote, so a quotation mark may be just a character. If every line has all
+    # its cells, no cell runs over a line end, and no pair of marks may swallow what lies between.
+    is_whole = len({line.count("\t") for line in lines}) == 1
+    quoting = csv.QUOTE_NONE if is_whole else csv.QUOTE_MINIMAL
+    return _table_rows(text, path, "\t", quoting)
 
 
 def _table_rows(text: str, path: Path, delimiter: str, quoting: Any) -> NumberedRows:
@@ -233,6 +239,8 @@ def _table_rows(text: str, path: Path, delimiter: str, quoting: Any) -> Numbered
         stream = io.StringIO(text, newline="")
         reader = csv.reader(stream, delimiter=delimiter, quoting=quoting, strict=True)
         header = [name.strip() for name in next(reader)]
+        if twice := [name for name, count in Counter(header).items() if count > 1]:
+            raise DataError(f"{path} has more than one column named {twice[0]!r}.")
         for cells in reader:
             if len(cells) > len(header):
                 raise DataError(
@@ -240,6 +248,8 @@ def _table_rows(text: str, path: Path, delimiter: str, quoting: Any) -> Numbered
                     f"{len(header)} columns ({', '.join(header)}). Is a {delimiter!r} inside a "
                     "text that is not in quotation marks?"
                 )
+            if quoting == csv.QUOTE_NONE:
+                cells = [_unquoted(cell) for cell in cells]
             yield reader.line_num, dict(zip(header, cells, strict=False))
     except csv.Error as error:
         raise DataError(
@@ -247,6 +257,13 @@ def _table_rows(text: str, path: Path, delimiter: str, quoting: Any) -> Numbered
         ) from None
     finally:
         csv.field_size_limit(limit)
+
+
+def _unquoted(cell: str) -> str:
+    """A cell that is wholly in quotation marks without them; any other as it is."""
+    inside = cell[1:-1]
+    is_quoted = len(cell) > 1 and cell[0] == cell[-1] == '"' and '"' not in inside.replace('""', "")
+    return inside.replace('""', '"') if is_quoted else cell
 
 
 def _jsonl_rows(data: bytes, path: Path) -> NumberedRows:
@@ -261,7 +278,7 @@ def _json_rows(data: bytes, path: Path) -> NumberedRows:
         return _jsonl_rows(data, path)
     try:
         rows = json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise DataError(f"{path} is not JSON: {error}.") from None
     for number, row in enumerate(rows, start=1):
         if not isinstance(row, dict):
@@ -272,7 +289,7 @@ def _json_rows(data: bytes, path: Path) -> NumberedRows:
 def _json_row(text: str, path: Path, line: int) -> Row:
     try:
         row = json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise DataError(f"{path}, line {line}: not JSON: {error}.") from None
     if not isinstance(row, dict):
         raise DataError(f"{path}, line {line}: expected an object, got {text:.60}.")
@@ -301,9 +318,16 @@ _READERS: dict[str, Callable[[bytes, Path], NumberedRows]] = {
 
 
 def _choose_column(
-    path: Path, columns: Sequence[str], wanted: str | None, usual: Sequence[str], what: str
+    path: Path,
+    columns: Sequence[str],
+    wanted: str | None,
+    usual: Sequence[str],
+    what: str,
+    taken: str | None = None,
 ) -> str:
     listed = ", ".join(columns) or "none"
+    if wanted is not None and wanted == taken:
+        raise DataError(f"{path}: column {wanted!r} cannot hold both text and {what}.")
     if wanted is not None:
         if wanted not in columns:
             raise DataError(
@@ -313,12 +337,21 @@ def _choose_column(
         return wanted
     by_lower = {column.lower(): column for column in reversed(columns)}
     for name in usual:
-        if name in by_lower:
+        if name in by_lower and by_lower[name] != taken:
             return by_lower[name]
     raise DataError(
         f"{path}: which column holds the {what}? Columns there are: {listed}. "
         f"Name one with --{what} (in Python: {what}=…)."
     )
+
+
+def _text(value: Any, where: str) -> str | None:
+    """The text of a row; None for a blank one."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return None
+    if not isinstance(value, str):
+        raise DataError(f"{where}: a text should be a string, not {value!r:.60}.")
+    return whole_characters(value) if value.strip() else None
 
 
 def _label_in_words(value: Any, where: str) -> str | None:
@@ -329,7 +362,7 @@ def _label_in_words(value: Any, where: str) -> str | None:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     if isinstance(value, str | int | float):
-        return str(value).strip() or None
+        return whole_characters(str(value)).strip() or None
     raise DataError(f"{where}: a label should be a word or a number, not {value!r:.60}.")
 
 
@@ -347,8 +380,11 @@ def _rationale(text: str, row: Row, where: str) -> tuple[Span, ...] | None:
     marks = _list_value(row.get("rationale"), where, "rationale")
     if marks is None:
         return None
-    if all(isinstance(mark, list) and len(mark) == 2 for mark in marks) and marks:
-        for start, end in marks:
+    if marks and all(isinstance(mark, list) for mark in marks):
+        for mark in marks:
+            if len(mark) != 2 or not all(type(place) is int for place in mark):
+                raise DataError(f"{where}: a rationale span should be [start, end], not {mark!r}.")
+            start, end = mark
             if not 0 <= start < end <= len(text):
                 raise DataError(
                     f"{where}: the rationale span [{start}, {end}] lies outside the text of "
@@ -356,6 +392,8 @@ def _rationale(text: str, row: Row, where: str) -> tuple[Span, ...] | None:
                 )
         return tuple((start, end) for start, end in marks)
     words = space_separated(text)
+    if wrong := [mark for mark in marks if mark not in (0, 1)]:
+        raise DataError(f"{where}: a rationale mark should be 0 or 1, not {wrong[0]!r:.60}.")
     if len(marks) != len(words):
         raise DataError(
             f"{where}: {counted(len(marks), 'rationale mark')} for {counted(len(words), 'word')}. "
@@ -374,17 +412,24 @@ def _word_labels(text: str, row: Row, where: str) -> tuple[tuple[Span, str], ...
             f"{where}: {counted(len(labels), 'token label')} for {counted(len(words), 'word')}. "
             "Expected one per word of the text split at spaces."
         )
+    if wrong := [label for label in labels if not isinstance(label, str | int | float)]:
+        raise DataError(f"{where}: a token label should be a word or a number, not {wrong[0]!r}.")
     return tuple((span, str(label)) for span, label in zip(words, labels, strict=True))
 
 
 def _list_value(value: Any, where: str, name: str) -> list[Any] | None:
-    """A list, also when a CSV cell holds it as JSON; None when there is none."""
-    if isinstance(value, str) and value.strip():
+    """A list, also when a CSV cell holds it as JSON; None when there is none.
+
+    A cell of other text is somebody else's column of that name, and left alone.
+    """
+    if isinstance(value, str):
+        if not value.lstrip().startswith("["):
+            return None
         try:
             value = json.loads(value)
-        except json.JSONDecodeError:
+        except (ValueError, RecursionError):
             raise DataError(f"{where}: {name} should be a list like [0, 1, 0].") from None
-    if value is None or value == "" or isinstance(value, float):
+    if value is None or (isinstance(value, float) and math.isnan(value)):
         return None
     if not isinstance(value, list):
         raise DataError(f"{where}: {name} should be a list like [0, 1, 0], not {value!r:.60}.")

@@ -17,7 +17,7 @@ from tokenizers.trainers import WordLevelTrainer
 
 from heedful.config import at_least
 from heedful.errors import RunError
-from heedful.text.documents import Split
+from heedful.text.documents import Split, whole_characters
 from heedful.text.vocabulary import NUMBER, SPECIAL_WORDS, UNKNOWN_WORD, Encoded, choose_words
 
 WORD = (
@@ -61,7 +61,7 @@ class Tokenizer:
         """A tokenizer whose vocabulary is that of `texts`, by the rules of `settings`."""
         cutter = _cutter(settings)
         every_word = WordLevelTrainer(vocab_size=2**31, min_frequency=0, show_progress=False)
-        cutter.train_from_iterator((_utf8(text) for text in texts), every_word)
+        cutter.train_from_iterator((whole_characters(text) for text in texts), every_word)
         counting = cls(cutter, fold_digits=False, max_words=settings.max_words)
         ids = cutter.get_vocab(with_added_tokens=False)
         words = choose_words(
@@ -120,7 +120,7 @@ class Tokenizer:
         needs_offsets = with_offsets or self._fold_digits
         cut = self._cutter.encode_batch if needs_offsets else self._cutter.encode_batch_fast
         for start in range(0, len(texts), TEXTS_AT_ONCE):
-            some = [_utf8(text) for text in texts[start : start + TEXTS_AT_ONCE]]
+            some = [whole_characters(text) for text in texts[start : start + TEXTS_AT_ONCE]]
             for text, encoding in zip(some, cut(some), strict=True):
                 ids = np.array(encoding.ids, dtype=np.int64)
                 found = encoding.offsets if needs_offsets else []
@@ -149,12 +149,3 @@ def _fold_numbers(text: str, ids: Int[ndarray, " words"], offsets: Int[ndarray, 
         start, end = offsets[place]
         if any(character.isdigit() for character in text[start:end]):
             ids[place] = NUMBER
-
-
-def _utf8(text: str) -> str:
-    """The text with half surrogate pairs, which no encoding can hold, replaced one for one."""
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text

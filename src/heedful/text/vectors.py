@@ -5,6 +5,7 @@ Only the words that are asked for are parsed, so memory follows the vocabulary, 
 """
 
 import gzip
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,21 +33,19 @@ def read_vectors(path: str | Path, words: Mapping[str, int]) -> WordVectors:
         raise DataError(f"no file of word vectors at {path}.")
     rows: dict[int, Float[ndarray, " embedding"]] = {}
     size = 0
-    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as lines:
-        for number, line in enumerate(lines, start=1):
-            text = line.decode("utf-8", "replace").rstrip()
-            parts = text.split(" ")
-            if number == 1 and len(parts) == 2 and all(part.isdigit() for part in parts):
-                continue
-            size = size or len(parts) - 1
-            if size < 2:
-                raise DataError(
-                    f"{path}, line {number}: expected a word and its numbers, got {text!r:.60}."
-                )
-            word = parts[0] if len(parts) == size + 1 else " ".join(parts[:-size])
-            row = words.get(word)
-            if row is not None and row not in rows:
-                rows[row] = _numbers(parts[-size:], path, number)
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as lines:
+            for number, line in enumerate(lines, start=1):
+                parts = line.decode("utf-8-sig", "replace").rstrip().split(" ")
+                if number == 1 and len(parts) == 2 and all(part.isdigit() for part in parts):
+                    continue
+                size = size or len(parts) - 1
+                word = _word(parts, size, path, number)
+                row = words.get(word)
+                if row is not None and row not in rows:
+                    rows[row] = _numbers(parts[-size:], path, number)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise DataError(f"{path} is not a whole gzip file: {error}.") from None
     if not rows:
         raise DataError(
             f"{path} has a vector for none of the {counted(len(words), 'known word')}. "
@@ -59,10 +58,29 @@ def read_vectors(path: str | Path, words: Mapping[str, int]) -> WordVectors:
     return WordVectors(matrix, found, path.name)
 
 
-def _numbers(parts: list[str], path: Path, line: int) -> Float[ndarray, " embedding"]:
-    try:
-        return np.array(parts, dtype=np.float32)
-    except ValueError:
+def _word(parts: list[str], size: int, path: Path, line: int) -> str:
+    """The word of a line; it may hold spaces, but then not every part of it is a number."""
+    extra = parts[1:-size]
+    if size < 2 or len(parts) < size + 1 or (extra and all(map(_is_number, extra))):
         raise DataError(
-            f"{path}, line {line}: expected {counted(len(parts), 'number')} after the word."
-        ) from None
+            f"{path}, line {line}: expected a word and {size if size > 1 else 'its'} numbers, "
+            f"got {' '.join(parts)!r:.60}."
+        )
+    return " ".join(parts[:-size])
+
+
+def _is_number(part: str) -> bool:
+    try:
+        float(part)
+    except ValueError:
+        return False
+    return True
+
+
+def _numbers(parts: list[str], path: Path, line: int) -> Float[ndarray, " embedding"]:
+    numbers = np.array([float(part) if _is_number(part) else np.nan for part in parts])
+    if not (np.abs(numbers) < np.finfo(np.float32).max).all():
+        raise DataError(
+            f"{path}, line {line}: expected {counted(len(parts), 'finite number')} after the word."
+        )
+    return numbers.astype(np.float32)

@@ -24,7 +24,7 @@ from heedful.training.fit import Watcher
 from heedful.training.optimizers import OptimizerSettings
 from heedful.training.recipe import Recipe
 from heedful.training.settings import STAGE_OF, Settings
-from heedful.training.trained import Labelled, Task, Trained, WordWeights, train
+from heedful.training.trained import Label, Labelled, Task, Trained, WordWeights, train
 
 Texts = Collection[object]
 """A list, array or series of strings; `as_texts` checks."""
@@ -54,7 +54,7 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         query: Literal["learned", "text"] = "learned",
         embedding_size: int = 100,
         embedding_bound: float = 0.1,
-        vectors: str | None = None,
+        vectors: str | Path | None = None,
         freeze_vectors: bool = False,
         dropout: float = 0.5,
         output_bias: bool = True,
@@ -111,6 +111,7 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         watcher: Watcher | None = None,
     ) -> "Classifier":
         """Train on texts and labels; `dev` = (texts, labels) chooses the best epoch if given."""
+        settings = Settings().with_(**{name: getattr(self, name) for name in STAGE_OF})
         listed = as_texts(texts)
         classes, numbers = _numbered(listed, labels)
         numbered = Labelled(listed, numbers)
@@ -119,10 +120,9 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         else:
             train_part, dev_part = numbered, _labelled(as_texts(dev[0]), dev[1], classes)
         nothing = Labelled([], np.empty(0, dtype=np.int64))
-        task = Task(tuple(classes.tolist()), train_part, dev_part, nothing, {"name": "in memory"})
-        settings = Settings().with_(**{name: getattr(self, name) for name in STAGE_OF})
+        task = Task(tuple(classes), train_part, dev_part, nothing, {"name": "in memory"})
         self.trained_ = train(task, settings, device=self.device, watcher=watcher)
-        self.classes_ = classes
+        self.classes_ = np.array(classes)
         return self
 
     def predict_proba(self, texts: Texts) -> Float[ndarray, "documents classes"]:
@@ -132,7 +132,8 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, texts: Texts) -> ndarray:
         """The most probable label of each text."""
-        return self.classes_[self.predict_proba(texts).argmax(axis=1)]
+        best = self.predict_proba(texts).argmax(axis=1)
+        return self.classes_[best]
 
     def attention(self, texts: Texts) -> list[WordWeights]:
         """The words of each text with the attention they get."""
@@ -190,25 +191,39 @@ def hold_out(part: Labelled, share: float, seed: int) -> tuple[Labelled, Labelle
     return train_part, dev_part
 
 
-def _numbered(texts: list[str], labels: Labels) -> tuple[ndarray, Int[ndarray, " documents"]]:
-    _check_as_many(texts, labels)
-    classes, numbers = np.unique(np.asarray(labels), return_inverse=True)
-    return classes, numbers.astype(np.int64)
+def _numbered(texts: list[str], labels: Labels) -> tuple[list[Label], Int[ndarray, " documents"]]:
+    """The different labels in order, and each text's place among them."""
+    listed = as_labels(texts, labels)
+    try:
+        classes = sorted(set(listed))
+    except TypeError:
+        raise DataError("labels should be all words or all numbers, not some of each.") from None
+    place = {label: number for number, label in enumerate(classes)}
+    return classes, np.array([place[label] for label in listed], dtype=np.int64)
 
 
-def _labelled(texts: list[str], labels: Labels, classes: ndarray) -> Labelled:
-    _check_as_many(texts, labels)
-    number_of = {label: number for number, label in enumerate(classes.tolist())}
-    given = np.asarray(labels).tolist()
-    unseen = sorted({str(label) for label in given if label not in number_of})
+def _labelled(texts: list[str], labels: Labels, classes: list[Label]) -> Labelled:
+    listed = as_labels(texts, labels)
+    place = {label: number for number, label in enumerate(classes)}
+    unseen = sorted({str(label) for label in listed if label not in place})
     if unseen:
         raise DataError(f"dev has labels never seen in training: {', '.join(unseen[:5])}.")
-    return Labelled(texts, np.array([number_of[label] for label in given], dtype=np.int64))
+    return Labelled(texts, np.array([place[label] for label in listed], dtype=np.int64))
 
 
-def _check_as_many(texts: list[str], labels: Labels) -> None:
-    if len(texts) != len(labels):
+def as_labels(texts: list[str], labels: Labels) -> list[Label]:
+    """As many labels as texts, as Python's own words, numbers or truth values."""
+    listed: list[Label] = []
+    for place, given in enumerate(labels):
+        label = given.item() if isinstance(given, np.generic) else given
+        if not isinstance(label, str | int | float) or label != label:
+            raise DataError(
+                f"a label should be a word or a number; number {place} is {label!r:.60}."
+            )
+        listed.append(label)
+    if len(texts) != len(listed):
         raise DataError(
             f"as many labels as texts are needed; got {counted(len(texts), 'text')} "
-            f"and {counted(len(labels), 'label')}."
+            f"and {counted(len(listed), 'label')}."
         )
+    return listed

@@ -7,7 +7,8 @@ on from its last saved epoch to exactly the weights it would have had.
 import copy
 import math
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -15,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from heedful.config import above, at_least, family, within
-from heedful.errors import TrainingDiverged
+from heedful.errors import RunError, TrainingDiverged
 from heedful.model.classifier import AttentionClassifier, TextClassifier
 from heedful.text.batching import Batches
 from heedful.training.evaluate import Scores, evaluate
@@ -109,8 +110,9 @@ def fit(
         finished = keeper.read_checkpoint(f"phase-{number}") if keeper else None
         if finished is not None:
             tensors, facts = finished
-            modules.load_state_dict(tensors)
-            history = facts["history"]
+            with damaged_checkpoints():
+                modules.load_state_dict(tensors)
+                history = facts["history"]
             continue
         stage = Stage(number, phase, modules, learnable, settings, history)
         stage.run(model, train, dev, keeper, watcher or Watcher())
@@ -151,7 +153,8 @@ class Stage:
         _set_learning(model, {parameter: parameter in learns for parameter in self.learnable})
         self.optimizer = self._build_optimizer(model, learns)
         if keeper and (saved := keeper.read_checkpoint("epoch")):
-            self._restore(*saved)
+            with damaged_checkpoints():
+                self._restore(*saved)
         last_saved = time.monotonic()
         patience = self.settings.patience or math.inf
         while self.epoch < self.phase.epochs and self.stale < patience:
@@ -260,6 +263,18 @@ class Stage:
             state.setdefault(int(number), {})[slot] = value
         groups = self.optimizer.state_dict()["param_groups"]
         self.optimizer.load_state_dict({"state": state, "param_groups": groups})
+
+
+@contextmanager
+def damaged_checkpoints() -> Iterator[None]:
+    """Turn a saved state that does not fit into a sentence."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        raise RunError(
+            f"a checkpoint does not fit this training ({str(error).splitlines()[0]}). "
+            "Delete the folder's checkpoint files to train from the start."
+        ) from None
 
 
 def _modules(model: TextClassifier, phase: Phase) -> nn.ModuleList:

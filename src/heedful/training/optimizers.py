@@ -72,6 +72,10 @@ class Adagrad(OptimizerSettings):
     learning_rate: float = 0.02
     learning_rate_decay: float = 1e-3
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least(0, learning_rate_decay=self.learning_rate_decay)
+
     def _build(self, groups: list[dict[str, Any]]) -> torch.optim.Optimizer:
         decay = self.learning_rate_decay
         return torch.optim.Adagrad(groups, lr=self.learning_rate, lr_decay=decay, fused=True)

@@ -7,6 +7,7 @@ both call it. `Trained` is the result: everything needed to predict, and where i
 import hashlib
 import math
 import platform
+import re
 import sys
 import time
 from collections import Counter
@@ -22,7 +23,7 @@ from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
 from heedful import runs
-from heedful.errors import ConfigError, DataError, RunError
+from heedful.errors import ConfigError, DataError, RunError, UnknownName, counted
 from heedful.model.build import build_model
 from heedful.model.classifier import AttentionClassifier, TextClassifier
 from heedful.runs import RunFolder
@@ -34,7 +35,7 @@ from heedful.text.vectors import WordVectors, read_vectors
 from heedful.text.vocabulary import SPECIAL_WORDS
 from heedful.training.evaluate import evaluate, predict
 from heedful.training.fit import Watcher, fit
-from heedful.training.settings import Settings
+from heedful.training.settings import STAGES, Settings
 
 Label = str | int | float | bool
 
@@ -152,19 +153,34 @@ class Trained:
     @classmethod
     def load(cls, path: str | Path, device: str = "cpu") -> "Trained":
         """The classifier of a finished run."""
+        target = choose_device(device)
         folder = RunFolder.open(path)
-        config = folder.read_config()
+        try:
+            return cls._from(folder, target)
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError, RuntimeError) as error:
+            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise RunError(
+                f"the files of the run {path} do not fit together ({reason}). "
+                "Copy the run again or train it again."
+            ) from None
+
+    @classmethod
+    def _from(cls, folder: RunFolder, device: torch.device) -> "Trained":
         settings = read_settings(folder)
-        classes = tuple(config["classes"])
-        tokenizer = Tokenizer.from_json(folder.read_bytes(runs.TOKENIZER).decode(), settings.text)
+        classes = tuple(folder.read_config()["classes"])
         tensors, _ = folder.read_tensors(runs.MODEL)
-        model = _model_like(settings, tensors, len(classes), folder)
+        vocabulary, size = tensors["embedding.weight"].shape
+        of_that_size = settings.with_(embedding_size=int(size)).model
+        model = build_model(of_that_size, vocabulary, len(classes), seed=0)
+        model.load_state_dict(tensors)
         documents, _ = folder.read_tensors(runs.TRAINING_DOCUMENTS)
         return cls(
             settings=settings,
             classes=classes,
-            tokenizer=tokenizer,
-            model=model.to(choose_device(device)).eval(),
+            tokenizer=Tokenizer.from_json(
+                folder.read_bytes(runs.TOKENIZER).decode(), settings.text
+            ),
+            model=model.to(device).eval(),
             history=folder.read_lines(runs.HISTORY),
             metrics=folder.read_json(runs.METRICS),
             provenance=folder.read_json(runs.PROVENANCE),
@@ -200,7 +216,7 @@ def train(
     _check(task)
     started = time.time()
     if folder is not None and folder.is_begun:
-        _check_same_training(folder, settings, task)
+        check_same_training(folder, settings, task)
     tokenizer = Tokenizer.learn(task.train.texts, settings.text)
     words = tokenizer.words
     vectors = _read_vectors(settings, words)
@@ -248,10 +264,8 @@ def read_settings(folder: RunFolder) -> Settings:
     """The settings that a run was started with."""
     config = folder.read_config()
     try:
-        return Settings.from_plain(
-            {stage: config[stage] for stage in ("text", "model", "training")}
-        )
-    except (KeyError, ConfigError) as error:
+        return Settings.from_plain({stage: config.get(stage, {}) for stage in STAGES})
+    except (ConfigError, UnknownName) as error:
         raise RunError(f"{folder.path / runs.CONFIG} cannot be used: {error}") from None
 
 
@@ -259,12 +273,14 @@ def choose_device(name: str) -> torch.device:
     """'auto', 'cpu', 'cuda' or 'cuda:1' as a device that is there."""
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        device = torch.device(name)
-    except RuntimeError:
-        raise ConfigError(f"no device named {name!r}. Known: auto, cpu, cuda, cuda:1.") from None
-    if device.type == "cuda" and not torch.cuda.is_available():
-        raise ConfigError(f"device {name!r} is not there: PyTorch sees no CUDA device. Use cpu.")
+    if not re.fullmatch(r"cpu|cuda(:\d{1,2})?", name):
+        raise ConfigError(f"no device named {name!r}. Known: auto, cpu, cuda, cuda:1, ….")
+    device = torch.device(name)
+    there = torch.cuda.device_count()
+    if device.type == "cuda" and (device.index or 0) >= there:
+        raise ConfigError(
+            f"device {name!r} is not there: PyTorch sees {counted(there, 'CUDA device')}. Use cpu."
+        )
     return device
 
 
@@ -291,22 +307,23 @@ def _config(settings: Settings, classes: Sequence[Label], data: dict[str, Any]) 
     return {"heedful": heedful, "classes": list(classes), "data": data, **settings.plain()}
 
 
-def _check_same_training(folder: RunFolder, settings: Settings, task: Task) -> None:
+def check_same_training(folder: RunFolder, settings: Settings, task: Task) -> None:
     """Refuse to go on with a run that was begun with other settings or on other documents."""
     config = _config(settings, task.classes, task.describe())
     begun = folder.read_config()
-    if begun["data"].get("fingerprint") != config["data"]["fingerprint"]:
+    before = begun.get("data", {}).get("fingerprint")
+    if before != config["data"]["fingerprint"]:
         raise RunError(
             f"{folder.path} was begun on other documents (or another share of them): their "
-            f"fingerprint was {begun['data'].get('fingerprint')}, now it is "
-            f"{config['data']['fingerprint']}. Resume with the same data, or choose another folder."
+            f"fingerprint was {before}, now it is {config['data']['fingerprint']}. "
+            "Resume with the same data, or choose another folder."
         )
-    for stage in ("text", "model", "training"):
+    for stage in STAGES:
         for name, value in config[stage].items():
-            if begun[stage].get(name) != value:
+            if begun.get(stage, {}).get(name) != value:
                 raise RunError(
-                    f"{folder.path} was begun with {name} = {begun[stage].get(name)!r}, not "
-                    f"{value!r}. Resume with the same settings, or choose another folder."
+                    f"{folder.path} was begun with {name} = {begun.get(stage, {}).get(name)!r}, "
+                    f"not {value!r}. Resume with the same settings, or choose another folder."
                 )
 
 
@@ -380,23 +397,6 @@ def _metrics(
             share = float((part.labels == majority).mean())
             metrics[name] = {**asdict(scores), "majority_accuracy": share}
     return metrics
-
-
-def _model_like(
-    settings: Settings, tensors: dict[str, torch.Tensor], classes: int, folder: RunFolder
-) -> TextClassifier:
-    """A model of these settings that holds these weights."""
-    try:
-        vocabulary, size = tensors["embedding.weight"].shape
-        model_settings = settings.with_(embedding_size=int(size)).model
-        model = build_model(model_settings, vocabulary, classes, seed=0)
-        model.load_state_dict(tensors)
-    except (KeyError, ValueError, RuntimeError) as error:
-        raise RunError(
-            f"{folder.path / runs.MODEL} does not fit {runs.CONFIG}: {str(error).splitlines()[0]} "
-            "Train the run again."
-        ) from None
-    return model
 
 
 def _by_number_then_name(label: str) -> tuple[float, str]:

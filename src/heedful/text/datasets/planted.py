@@ -9,6 +9,7 @@ from string import ascii_lowercase
 
 import numpy as np
 
+from heedful.config import at_least
 from heedful.errors import ConfigError
 from heedful.text.datasets.registry import corpora
 from heedful.text.documents import Corpus, Document, Documents, space_separated
@@ -36,6 +37,8 @@ class Planted:
     seed: int = 2
 
     def __post_init__(self) -> None:
+        at_least(1, documents=self.documents, evidence_words=self.evidence_words)
+        at_least(0, neutral_words=self.neutral_words, seed=self.seed)
         if not 2 <= self.classes <= len(LABELS):
             raise ConfigError(f"planted: classes should be 2 to {len(LABELS)}, not {self.classes}.")
         if self.ratio is not None and len(self.ratio) != self.classes:
