@@ -116,7 +116,7 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         classes, numbers = _numbered(listed, labels)
         numbered = Labelled(listed, numbers)
         if dev is None:
-            train_part, dev_part = hold_out(numbered, self.dev_share, self.seed)
+            train_part, dev_part = hold_out(numbered, self.dev_share, settings.training.seed)
         else:
             train_part, dev_part = numbered, _labelled(as_texts(dev[0]), dev[1], classes)
         nothing = Labelled([], np.empty(0, dtype=np.int64))
