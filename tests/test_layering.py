@@ -6,7 +6,10 @@ from pathlib import Path
 import heedful
 
 SOURCE = Path(heedful.__file__).parent
-ORDER = ["errors", "config", "registry", "runs", "text", "model", "training", "analysis", "cli"]
+ORDER = [
+    *("errors", "config", "registry", "runs", "text", "model", "training"),
+    *("importance", "auditing", "analysis", "cli"),
+]
 
 
 def imported_parts(path: Path) -> set[str]:

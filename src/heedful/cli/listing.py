@@ -15,7 +15,7 @@ def list_members(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="The list as JSON.")] = False,
 ) -> None:
-    """List encoders, alignments, projections, recipes, optimizers, profiles and corpora."""
+    """List every member of every family: encoders, projections, recipes, corpora, …"""
     from heedful.cli import show
     from heedful.errors import UnknownName, nearest
     from heedful.text.datasets import names_in
@@ -29,7 +29,8 @@ def list_members(
     if "corpora" in rows:
         found = names_in(data_dir)
         rows["corpora"] += [
-            {"name": name, "summary": "in the data folder", "options": {}} for name in found
+            {"name": name, "summary": "A corpus of the data folder.", "options": {}}
+            for name in found
         ]
     if json:
         show.as_json(rows)
@@ -46,6 +47,7 @@ def list_members(
 
 
 def _families() -> dict[str, "Registry[Any]"]:
+    from heedful.importance import importances
     from heedful.model.alignments import alignments
     from heedful.model.encoders import encoders
     from heedful.model.projections import projections
@@ -61,6 +63,7 @@ def _families() -> dict[str, "Registry[Any]"]:
         "recipes": recipes,
         "optimizers": optimizers,
         "profiles": profiles,
+        "importances": importances,
         "corpora": corpora,
     }
 

@@ -59,7 +59,10 @@ class Output(nn.Module):
 
     def forward(self, context: Float[Tensor, "batch hidden"]) -> Logits:
         """One logit per class."""
-        scores = self.linear(context)
+        return self.logits(self.linear(context))
+
+    def logits(self, scores: Float[Tensor, "*rows scores"]) -> Float[Tensor, "*rows classes"]:
+        """Logits from what the linear map gives: one number for two classes, else one per class."""
         return torch.cat([-scores, scores], dim=-1) / 2 if self.is_binary else scores
 
 

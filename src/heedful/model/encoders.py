@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from heedful.config import size, within
 from heedful.errors import ConfigError
 from heedful.model.projections import Projection, projections
-from heedful.model.recurrence import OrthogonalLSTM, Recurrence
+from heedful.model.recurrence import OrthogonalLSTM
 from heedful.registry import Registry
 
 Embedded = Float[Tensor, "batch tokens embedding"]
@@ -274,7 +274,7 @@ class Recurrent(Encoder):
 
     def __init__(self, embedding_size: int, hidden_size: int, cell: str, directions: int) -> None:
         super().__init__()
-        make: dict[str, type[Recurrence]] = {
+        make: dict[str, type[nn.Module]] = {
             "rnn": nn.RNN,
             "gru": nn.GRU,
             "lstm": nn.LSTM,
@@ -307,9 +307,13 @@ class WithSkip(Encoder):
 
     def forward(self, embedded: Embedded, is_token: IsToken) -> Hidden:
         """The states."""
-        hidden = self.inner(embedded, is_token)
-        own = embedded * is_token.unsqueeze(-1)
-        return torch.cat([hidden, own], dim=-1) if self.is_concatenated else hidden + own
+        return self.join(self.inner(embedded, is_token), embedded * is_token.unsqueeze(-1))
+
+    def join(
+        self, state: Float[Tensor, "*rows hidden"], own: Float[Tensor, "*rows embedding"]
+    ) -> Float[Tensor, "*rows joined"]:
+        """A state and its own word's embedding as one."""
+        return torch.cat([state, own], dim=-1) if self.is_concatenated else state + own
 
 
 def with_skip(encoder: Encoder, embedding_size: int, skip: Skip) -> Encoder:

@@ -1,20 +1,124 @@
-"""Recurrent layers that PyTorch does not have."""
+"""Recurrent layers step by step, and one that PyTorch does not have.
 
-from typing import Any, Protocol, runtime_checkable
+`steps_of(layer)` gives any recurrent layer as two functions: the products of its inputs, taken for
+all steps at once, and one step from state to state. A text that differs from another only from some
+word on can then go on from the state before that word.
+"""
+
+from abc import ABC, abstractmethod
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+Inputs = Float[Tensor, "*rows input"]
+Products = Float[Tensor, "*rows gates"]
+State = tuple[Tensor, ...]
+"""What a layer remembers between two steps; the first part is the hidden state."""
 
-@runtime_checkable
-class Recurrence(Protocol):
-    """The part of `nn.LSTM`'s interface that our encoders use."""
 
-    def __init__(self, input_size: int, hidden_size: int, *, batch_first: bool) -> None: ...
+class Steps(ABC):
+    """A recurrent layer taken apart: rows may have any number of leading axes."""
 
-    def __call__(self, inputs: Tensor) -> tuple[Tensor, Any]:
-        """States of every step, and the last step's."""
+    parts = 1  # tensors in a state
+    hidden_size: int
+
+    @abstractmethod
+    def products(self, inputs: Inputs) -> Products:
+        """What the inputs contribute to each step, whatever the state."""
+
+    @abstractmethod
+    def step(self, product: Products, state: State) -> State:
+        """The state after one more input."""
+
+
+class LSTMSteps(Steps):
+    """`nn.LSTM`: gates in PyTorch's order (enter, keep, candidate, leave)."""
+
+    parts = 2
+
+    def __init__(self, layer: nn.LSTM) -> None:
+        self.hidden_size = layer.hidden_size
+        self.from_input, self.from_state, *biases = layer.all_weights[0]
+        self.bias = biases[0] + biases[1]
+
+    def products(self, inputs: Inputs) -> Products:
+        """All four gates' input products."""
+        return nn.functional.linear(inputs, self.from_input, self.bias)
+
+    def step(self, product: Products, state: State) -> State:
+        """The state after one more input."""
+        hidden, memory = state
+        gates = hidden @ self.from_state.t() + product
+        enter, keep, candidate, leave = gates.chunk(4, dim=-1)
+        memory = keep.sigmoid() * memory + enter.sigmoid() * candidate.tanh()
+        return leave.sigmoid() * memory.tanh(), memory
+
+
+class GRUSteps(Steps):
+    """`nn.GRU`: the candidate sees the old state only through its reset gate."""
+
+    def __init__(self, layer: nn.GRU) -> None:
+        self.hidden_size = layer.hidden_size
+        self.from_input, self.from_state, self.input_bias, self.state_bias = layer.all_weights[0]
+
+    def products(self, inputs: Inputs) -> Products:
+        """All three gates' input products."""
+        return nn.functional.linear(inputs, self.from_input, self.input_bias)
+
+    def step(self, product: Products, state: State) -> State:
+        """The state after one more input."""
+        (hidden,) = state
+        of_state = nn.functional.linear(hidden, self.from_state, self.state_bias).chunk(3, dim=-1)
+        of_input = product.chunk(3, dim=-1)
+        reset = (of_input[0] + of_state[0]).sigmoid()
+        keep = (of_input[1] + of_state[1]).sigmoid()
+        candidate = (of_input[2] + reset * of_state[2]).tanh()
+        return (candidate + keep * (hidden - candidate),)
+
+
+class ElmanSteps(Steps):
+    """`nn.RNN` with tanh."""
+
+    def __init__(self, layer: nn.RNN) -> None:
+        self.hidden_size = layer.hidden_size
+        self.from_input, self.from_state, *biases = layer.all_weights[0]
+        self.bias = biases[0] + biases[1]
+
+    def products(self, inputs: Inputs) -> Products:
+        """The input product."""
+        return nn.functional.linear(inputs, self.from_input, self.bias)
+
+    def step(self, product: Products, state: State) -> State:
+        """The state after one more input."""
+        return ((state[0] @ self.from_state.t() + product).tanh(),)
+
+
+class OrthogonalSteps(Steps):
+    """`OrthogonalLSTM`; the third part of its state is the sum of the states so far."""
+
+    parts = 3
+
+    def __init__(self, layer: "OrthogonalLSTM") -> None:
+        self.hidden_size = layer.hidden_size
+        self.layer = layer
+
+    def products(self, inputs: Inputs) -> Products:
+        """All four gates' input products."""
+        return self.layer.from_input(inputs)
+
+    def step(self, product: Products, state: State) -> State:
+        """The state after one more input."""
+        hidden, memory, total = state
+        gates = self.layer.from_state(hidden) + product
+        keep, enter, leave, candidate = gates.chunk(4, dim=-1)
+        memory = keep.sigmoid() * memory + enter.sigmoid() * candidate.tanh()
+        hidden = leave.sigmoid() * memory.tanh()
+        # The mean of the states before has the direction of their sum, and only that matters.
+        overlap = (hidden * total).sum(dim=-1, keepdim=True)
+        hidden = hidden - overlap / (total.square().sum(dim=-1, keepdim=True) + 1e-6) * total
+        return hidden, memory, total + hidden
 
 
 class OrthogonalLSTM(nn.Module):
@@ -23,7 +127,7 @@ class OrthogonalLSTM(nn.Module):
     hidden_t = o_t - <o_t, m> / (<m, m> + 1e-6) m,   m = mean of hidden_1 .. hidden_{t-1}
 
     `o_t` is the plain LSTM's state and `hidden_t` is what the next step sees (arXiv:2004.14243).
-    The states depend on each other in order, so steps cannot run at once; everything that can
+    The states depend on each other in order, so steps cannot run at once. Everything that can
     stands outside the loop: the input products of all steps are one matrix product.
     """
 
@@ -40,21 +144,21 @@ class OrthogonalLSTM(nn.Module):
         self, inputs: Float[Tensor, "batch tokens input"]
     ) -> tuple[Float[Tensor, "batch tokens hidden"], Float[Tensor, "batch hidden"]]:
         """States of every step, and the last step's."""
-        steps = self.from_input(inputs).unbind(dim=1)
-        state = inputs.new_zeros(inputs.shape[0], self.hidden_size)
-        memory, total = torch.zeros_like(state), torch.zeros_like(state)
+        steps = OrthogonalSteps(self)
+        state = (inputs.new_zeros(inputs.shape[0], self.hidden_size),) * steps.parts
         states = []
-        weight = self.from_state.weight.t()
-        for step in steps:
-            gates, candidate = torch.addmm(step, state, weight).tensor_split(
-                [3 * self.hidden_size], dim=1
-            )
-            keep, enter, leave = gates.sigmoid().chunk(3, dim=1)
-            memory = keep * memory + enter * candidate.tanh()
-            state = leave * memory.tanh()
-            # The mean of the states before has the direction of their sum, and only that matters.
-            overlap = (state * total).sum(dim=1, keepdim=True)
-            state = state - overlap / (total.square().sum(dim=1, keepdim=True) + 1e-6) * total
-            total = total + state
-            states.append(state)
-        return torch.stack(states, dim=1), state
+        for product in steps.products(inputs).unbind(dim=1):
+            state = steps.step(product, state)
+            states.append(state[0])
+        return torch.stack(states, dim=1), state[0]
+
+
+def steps_of(layer: nn.Module) -> Steps:
+    """A recurrent layer taken apart into steps."""
+    kinds: dict[type, Any] = {
+        nn.LSTM: LSTMSteps,
+        nn.GRU: GRUSteps,
+        nn.RNN: ElmanSteps,
+        OrthogonalLSTM: OrthogonalSteps,
+    }
+    return kinds[type(layer)](layer)
