@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from heedful.errors import HeedfulError
+    from heedful.estimator import Classifier
     from heedful.text.datasets import load
     from heedful.text.documents import Corpus, Document, Documents
     from heedful.text.readers import read
     from heedful.training import recipes
-    from heedful.training.estimator import Classifier
 
 _HOMES = {
-    "Classifier": "heedful.training.estimator",
+    "Classifier": "heedful.estimator",
     "Corpus": "heedful.text.documents",
     "Document": "heedful.text.documents",
     "Documents": "heedful.text.documents",

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from heedful.cli import demo, listing, predict, train
+from heedful.cli import demo, explain, listing, predict, train
 
 app = typer.Typer(
     help="May you read your text classifier's attention as an explanation? "
@@ -17,6 +17,7 @@ app = typer.Typer(
 app.command("demo")(demo.demo)
 app.command("train")(train.train)
 app.command("predict")(predict.predict)
+app.command("explain")(explain.explain)
 app.command("list")(listing.list_members)
 
 

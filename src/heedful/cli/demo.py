@@ -87,4 +87,7 @@ def _show_examples(runs: "dict[str, Trained]", corpus: "Corpus", count: int = 4)
             row = trained.probabilities([document.text])[0]
             answer = f"{trained.classes[int(row.argmax())]} {row.max():.2f}"
             (attention,) = trained.attention([document.text])
-            show.result(Text(f"  {name:<7} {answer:<14} ") + show.shaded(attention))
+            show.result(
+                Text(f"  {name:<7} {answer:<14} ")
+                + show.shaded(document.text, attention.offsets, attention.weights)
+            )

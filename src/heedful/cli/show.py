@@ -3,8 +3,12 @@
 import json
 import sys
 import unicodedata
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from jaxtyping import Float, Int
+from numpy import ndarray
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
@@ -12,7 +16,8 @@ from rich.text import Text
 from heedful.training.fit import Epoch, Watcher
 
 if TYPE_CHECKING:
-    from heedful.training.trained import Trained, WordWeights
+    from heedful.importance.explanation import Explanation
+    from heedful.training.trained import Trained
 
 
 def note(sentence: str) -> None:
@@ -32,8 +37,7 @@ def as_json(value: Any) -> None:
 
 def one_line(text: str) -> str:
     """The text without line ends, tabs or anything else that steers a terminal."""
-    visible = "".join(" " if unicodedata.category(sign) == "Cc" else sign for sign in text)
-    return " ".join(visible.split())
+    return " ".join(one_for_one(text).split())
 
 
 def percent(share: float) -> str:
@@ -100,15 +104,42 @@ def score_line(trained: "Trained") -> str:
     )
 
 
-def shaded(attention: "WordWeights") -> Text:
-    """The text with each word's background as strong as its weight, the largest weight full."""
-    largest = attention.weights.max(initial=0.0) or 1.0
-    line = Text(attention.text)
-    for (start, end), weight in zip(
-        attention.offsets.tolist(), attention.weights.tolist(), strict=True
-    ):
-        strength = weight / largest
-        red, green, blue = (round(255 + strength * (tone - 255)) for tone in (255, 150, 40))
+ORANGE, BLUE = (255, 150, 40), (90, 160, 255)  # told apart by every kind of colour vision
+
+
+def shaded(text: str, offsets: Int[ndarray, "words 2"], scores: Float[ndarray, " words"]) -> Text:
+    """The text with each word's background as strong as its score; the largest is full.
+
+    Orange above zero, blue below.
+    """
+    largest = np.abs(scores).max(initial=0.0) or 1.0
+    line = Text(one_for_one(text))
+    for (start, end), score in zip(offsets.tolist(), scores.tolist(), strict=True):
+        strength = abs(score) / largest
         if strength >= 0.05:
+            full = ORANGE if score > 0 else BLUE
+            red, green, blue = (round(255 + strength * (tone - 255)) for tone in full)
             line.stylize(f"black on rgb({red},{green},{blue})", start, end)
     return line
+
+
+def one_for_one(text: str) -> str:
+    """The text with what steers a terminal replaced by as many blanks, so that offsets hold."""
+    return "".join(" " if unicodedata.category(sign) == "Cc" else sign for sign in text)
+
+
+def explained(explanation: "Explanation") -> Iterator[Text]:
+    """Prediction, the text once per measure, and what deleting top words does."""
+    probability = explanation.probabilities.max()
+    yield Text(f"{one_line(str(explanation.prediction))} {probability:.3f}\n")
+    width = max(map(len, explanation.scores))
+    for measure, scores in explanation.scores.items():
+        line = shaded(explanation.text, explanation.offsets, scores)
+        yield Text(f"{measure:<{width}}  ") + line
+    if explanation.deletions:
+        yield Text(
+            f"\nprobability of {one_line(str(explanation.prediction))} without the top words"
+        )
+    for deletion in explanation.deletions:
+        gone = one_line(", ".join(deletion.words))
+        yield Text(f"{deletion.measure:<{width}}  {deletion.probability:.3f}  without {gone}")

@@ -4,7 +4,7 @@
 `GridSearchCV` work on it. Underneath is a plain `nn.Module`, at hand as `model_`.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from heedful.errors import DataError, counted
+from heedful.importance.explanation import USUAL_MEASURES, Explanation, explain
 from heedful.model.alignments import Alignment
 from heedful.model.classifier import Pooling, TextClassifier
 from heedful.model.encoders import EncoderSettings
@@ -139,6 +140,11 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The words of each text with the attention they get."""
         check_is_fitted(self)
         return self.trained_.attention(as_texts(texts))
+
+    def explain(self, text: str, measures: Sequence[str] = USUAL_MEASURES) -> Explanation:
+        """One text, word by word: attention beside other measures of importance."""
+        check_is_fitted(self)
+        return explain(self.trained_, text, measures)
 
     @property
     def model_(self) -> TextClassifier:

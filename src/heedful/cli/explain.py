@@ -1,0 +1,32 @@
+"""`heedful explain`: one text, word by word."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def explain(
+    run: Annotated[Path, typer.Argument(help="A run folder made by `heedful train`.")],
+    text: Annotated[str, typer.Argument(help="The text to explain.")],
+    measure: Annotated[
+        list[str] | None,
+        typer.Option(help="Importance measure, may be repeated; see `heedful list importances`."),
+    ] = None,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1.")] = "auto",
+    json: Annotated[bool, typer.Option("--json", help="The explanation as JSON.")] = False,
+) -> None:
+    """Show a text in colour: attention beside other measures, and the prediction without top words.
+
+    Orange speaks for the predicted label, blue against it; attention has no sign.
+    """
+    from heedful.cli import show
+    from heedful.importance.explanation import USUAL_MEASURES, explain
+    from heedful.training.trained import Trained
+
+    explanation = explain(Trained.load(run, device), text, measure or USUAL_MEASURES)
+    if json:
+        show.as_json(explanation.to_dict())
+        return
+    for line in show.explained(explanation):
+        show.result(line)

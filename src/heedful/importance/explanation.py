@@ -1,0 +1,122 @@
+"""One text explained: the prediction, every measure on the user's own words, what they are worth.
+
+An explanation shows measures beside each other because they disagree, and says what happens to the
+prediction when the words that each one calls most important are deleted.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from numpy import ndarray
+
+from heedful.errors import ConfigError, DataError
+from heedful.importance.measure import importances, predicted
+from heedful.model.classifier import AttentionClassifier
+from heedful.text.batching import Batches
+from heedful.text.vocabulary import Encoded
+from heedful.training.evaluate import predict
+from heedful.training.trained import Label, Trained
+
+USUAL_MEASURES = ("attention", "contribution", "gradient-x-input", "leave-one-out")
+DELETED = (1, 2, 3)  # how many top words are deleted
+
+
+@dataclass(frozen=True)
+class Deletion:
+    """The prediction once the words that a measure puts first are gone."""
+
+    measure: str
+    words: tuple[str, ...]
+    probability: float  # of the class that the whole text was given
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Scores of each measure for each word of a text."""
+
+    text: str
+    offsets: Int[ndarray, "words 2"]
+    classes: tuple[Label, ...]
+    probabilities: Float[ndarray, " classes"]
+    scores: dict[str, Float[ndarray, " words"]]  # by measure; positive speaks for the prediction
+    deletions: tuple[Deletion, ...]
+
+    @property
+    def words(self) -> list[str]:
+        """The words as they stand in the text."""
+        return [self.text[start:end] for start, end in self.offsets.tolist()]
+
+    @property
+    def prediction(self) -> Label:
+        """The class that the text is given."""
+        return self.classes[int(self.probabilities.argmax())]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data."""
+        by_class = zip(self.classes, self.probabilities.tolist(), strict=True)
+        return {
+            "text": self.text,
+            "prediction": self.prediction,
+            "probabilities": {str(label): share for label, share in by_class},
+            "words": [
+                {"word": word, "start": start, "end": end}
+                | {measure: float(scores[place]) for measure, scores in self.scores.items()}
+                for place, (word, (start, end)) in enumerate(
+                    zip(self.words, self.offsets.tolist(), strict=True)
+                )
+            ],
+            "deletions": [
+                {"measure": d.measure, "words": list(d.words), "probability": d.probability}
+                for d in self.deletions
+            ],
+        }
+
+
+def explain(trained: Trained, text: str, measures: Sequence[str] = USUAL_MEASURES) -> Explanation:
+    """Explain the class that `trained` gives a text."""
+    model = trained.model
+    if not isinstance(model, AttentionClassifier):
+        raise ConfigError(
+            "explanations start from attention, and this classifier has none: it was built with "
+            f"pooling = {trained.settings.model.pooling!r}."
+        )
+    batches = trained.batches([text])
+    if not len(batches.documents[0]):
+        raise DataError("the text holds no words, so there is nothing to explain.")
+    batch = next(batches.by_length())
+    with torch.no_grad():
+        probabilities = model(batch).logits.softmax(dim=-1)[0].cpu().numpy()
+    target = predicted(model, batch)
+    scores = {
+        name: importances.make(name)(model, batch, target)[0].cpu().numpy() for name in measures
+    }
+    offsets = trained.tokenizer.offsets(text)
+    explanation = Explanation(text, offsets, trained.classes, probabilities, scores, ())
+    return Explanation(
+        text, offsets, trained.classes, probabilities, scores, _deletions(trained, explanation)
+    )
+
+
+def _deletions(trained: Trained, explanation: Explanation) -> tuple[Deletion, ...]:
+    """The prediction without the top one, two and three words of each measure."""
+    ids = trained.tokenizer.encode([explanation.text])[0]
+    words, target = explanation.words, int(explanation.probabilities.argmax())
+    plans = [
+        (measure, np.argsort(-scores, kind="stable")[:count])
+        for measure, scores in explanation.scores.items()
+        for count in DELETED
+        if count < len(ids)
+    ]
+    if not plans:
+        return ()
+    kept = [np.delete(ids, top) for _, top in plans]
+    shortened = Encoded(np.concatenate(kept), np.cumsum([0, *map(len, kept)]))
+    rest = predict(trained.model, Batches(shortened, device=trained.device))
+    return tuple(
+        Deletion(measure, tuple(words[place] for place in top), float(row[target]))
+        for (measure, top), row in zip(plans, rest, strict=True)
+    )
