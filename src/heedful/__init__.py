@@ -10,6 +10,7 @@
 Names are imported when they are first used, so `import heedful` costs nothing.
 """
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     from heedful.text.documents import Corpus, Document, Documents
     from heedful.text.readers import read
     from heedful.training import recipes
+
+# Threads that wait should sleep, not spin: with another job on the machine, spinning makes the
+# small steps of a training many times slower. PyTorch reads this when it is first imported.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 _HOMES = {
     "Classifier": "heedful.estimator",

@@ -5,6 +5,7 @@
 """
 
 from collections.abc import Collection, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,8 +22,8 @@ from heedful.model.classifier import Pooling, TextClassifier
 from heedful.model.encoders import EncoderSettings
 from heedful.model.projections import Projection
 from heedful.text.documents import Corpus, Document, Documents, Split, share_out
-from heedful.training.fit import Watcher
 from heedful.training.optimizers import OptimizerSettings
+from heedful.training.progress import EpochLines
 from heedful.training.recipe import Recipe
 from heedful.training.settings import STAGE_OF, Settings
 from heedful.training.trained import Label, Labelled, Task, Trained, WordWeights, train
@@ -73,6 +74,7 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         seed: int = 1,
         dev_share: float = 0.1,
         device: str = "cpu",
+        show_progress: bool = False,
     ) -> None:
         self.encoder = encoder
         self.alignment = alignment
@@ -102,6 +104,7 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.seed = seed
         self.dev_share = dev_share
         self.device = device
+        self.show_progress = show_progress
 
     def fit(
         self,
@@ -109,7 +112,6 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         labels: Labels,
         *,
         dev: tuple[Texts, Labels] | None = None,
-        watcher: Watcher | None = None,
     ) -> "Classifier":
         """Train on texts and labels; `dev` = (texts, labels) chooses the best epoch if given."""
         settings = Settings().with_(**{name: getattr(self, name) for name in STAGE_OF})
@@ -122,7 +124,8 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             train_part, dev_part = numbered, _labelled(as_texts(dev[0]), dev[1], classes)
         nothing = Labelled([], np.empty(0, dtype=np.int64))
         task = Task(tuple(classes), train_part, dev_part, nothing, {"name": "in memory"})
-        self.trained_ = train(task, settings, device=self.device, watcher=watcher)
+        with EpochLines("") if self.show_progress else nullcontext() as watcher:
+            self.trained_ = train(task, settings, device=self.device, watcher=watcher)
         self.classes_ = np.array(classes)
         return self
 

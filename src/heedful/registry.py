@@ -91,6 +91,15 @@ class Registry(Mapping[str, Any], Generic[Member]):
         options = config.to_plain(member) if dataclasses.is_dataclass(member) else {}
         return {"name": self.name_of(member), **options}
 
+    def spec(self, member: Member) -> str:
+        """Name and options of a ready member as one word; `make` reads it back."""
+        described = self.describe(member)
+        parts = [str(described.pop("name"))]
+        for option, value in described.items():
+            word = "+".join(map(str, value)) if isinstance(value, list) else str(value).lower()
+            parts.append(f"{option}={word if not isinstance(value, str) else value}")
+        return ":".join(parts)
+
     def summary(self, name: str) -> str:
         """First line of a member's docstring."""
         return (inspect.getdoc(self[name]) or "").partition("\n")[0]

@@ -66,6 +66,8 @@ class RunFolder:
     def open(cls, path: str | Path) -> "RunFolder":
         """A folder with a finished run in it, its files checked against their checksums."""
         folder = cls(path)
+        if folder.path.is_file():
+            raise RunError(f"{path} is a file. Expected a run folder made by `heedful train`.")
         if not folder.path.is_dir():
             raise RunError(f"no run folder at {path}. `heedful train DATA -o {path}` makes one.")
         if not folder.is_begun:

@@ -11,8 +11,10 @@ def test_the_text_is_shown_once_per_measure_and_then_without_its_top_words(heedf
     first, blank, *rest = answer.out.splitlines()
     assert first.startswith("positive ")
     assert blank == ""
-    for line, measure in zip(rest, USUAL_MEASURES, strict=False):
+    for line, measure in zip(rest[::2], USUAL_MEASURES, strict=False):
         assert line == f"{measure:<16}  neutralaaa positiveaaa positiveaab"
+    for line in rest[1:8:2]:
+        assert line.count("aa") == 3  # the strongest words with their scores
     assert "probability of positive without the top words" in rest
     assert sum("  without " in line for line in rest) == 2 * len(USUAL_MEASURES)
 

@@ -3,6 +3,7 @@ import json
 import pytest
 
 from heedful.cli.listing import _families
+from heedful.training.settings import STAGE_OF
 
 
 @pytest.mark.parametrize("family", _families())
@@ -36,6 +37,16 @@ def test_corpora_of_a_data_folder_are_listed(heedful, tmp_path):
     answer = heedful("list", "corpora", "--data-dir", "nowhere")
     assert answer.code == 2
     assert "no data folder at nowhere" in answer.err
+
+
+def test_every_setting_is_listed_with_its_default(heedful):
+    answer = heedful("list", "settings")
+    assert "patience" in answer.out
+    rows = json.loads(heedful("list", "settings", "--json").out)
+    assert {row["name"] for row in rows} == set(STAGE_OF)
+    by_name = {row["name"]: row for row in rows}
+    assert by_name["max_words"]["default"] == 500
+    assert by_name["max_words"]["meaning"] == "longer documents are cut here"
 
 
 def test_help_and_version_answer(heedful):

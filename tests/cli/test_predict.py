@@ -32,10 +32,22 @@ def test_a_file_with_labels_is_scored_and_training_documents_are_pointed_out(hee
     answer = heedful("predict", run, "--file", data)
     assert len(answer.out.splitlines()) == 600
     assert "480 of 600 were among the training documents" in answer.err
-    assert "accuracy " in answer.err
-    assert "on 600 documents; 95% interval" in answer.err
+    assert "of 600 documents; 95% interval" in answer.err
+    assert "accuracy on those not trained on: " in answer.err
+    assert "of 120 documents" in answer.err
     quiet = heedful("predict", run, "--file", data, "--quiet")
     assert quiet.err == ""
+
+
+def test_texts_of_unknown_words_are_pointed_out(heedful, run):
+    answer = heedful("predict", run, "positiveaaa", "zzz qqq", "")
+    assert "2 of 3 hold no word that the model knows" in answer.err
+
+
+def test_a_file_of_plain_lines_is_read_like_standard_input(heedful, run):
+    Path("t.txt").write_text("positiveaaa\nnegativeaaa\n")
+    answer = heedful("predict", run, "--file", "t.txt")
+    assert len(answer.out.splitlines()) == 2
 
 
 def test_odd_texts_simply_work(heedful, run):

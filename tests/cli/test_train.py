@@ -54,7 +54,7 @@ def test_without_a_folder_the_run_is_named_by_its_settings(heedful, data):
     heedful("train", data, *QUICK, "--seed", "2")
     names = sorted(path.name for path in Path("runs").iterdir())
     assert len(names) == 2
-    assert all(re.fullmatch(r"data.jsonl-[0-9a-f]{8}-seed[12]", name) for name in names)
+    assert all(re.fullmatch(r"data-[0-9a-f]{8}-seed[12]", name) for name in names)
 
 
 def test_a_settings_file_a_profile_and_flags_add_up(heedful, data):
@@ -90,7 +90,7 @@ def test_documents_that_are_too_long_are_cut_and_counted(heedful, rows):
 
 def test_vectors_say_how_much_they_cover(heedful, data):
     Path("v.txt").write_text("positiveaaa 1 2 3\nnegativeaaa 4 5 6\n")
-    answer = heedful("train", data, "-o", "run", *QUICK, "--vectors", "v.txt")
+    answer = heedful("train", data, "-o", "run", "--epochs", "1", "--vectors", "v.txt")
     assert re.search(r"note: vectors from v.txt cover [\d.]+% of the training tokens", answer.err)
 
 
@@ -205,6 +205,7 @@ def test_a_checkpoint_that_does_not_fit_is_refused(heedful, data, run):
         (["DATA", "--min-documents", "100000"], "no word occurs in at least 100000"),
         (["DATA", "--vectors", "no.txt"], "no file of word vectors at no.txt"),
         (["DATA", "-o", "."], "the output folder . exists already"),
+        (["DATA", "--vectors", "v", "--embedding-size", "9"], "which bring their own"),
         (["DATA", "--frobnicate"], "No such option: --frobnicate"),
     ],
 )

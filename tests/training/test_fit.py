@@ -195,7 +195,7 @@ def test_without_dev_the_last_epoch_stands(data):
     settings = Settings().with_(encoder="embedding", recipe=Standard(epochs=2))
     model = build_model(settings.model, vocabulary, 2, seed=1)
     history = fit(model, settings.training, train, None)
-    assert [row["epoch"] for row in history] == [0, 1]
+    assert [row["epoch"] for row in history] == [1, 2]
     assert "dev_accuracy" not in history[0]
 
 

@@ -20,9 +20,6 @@ A_BUG = 70  # the exit code that sysexits.h keeps for internal errors
 
 def main() -> NoReturn:
     """Run a command; every failure ends in a sentence and an exit code."""
-    # Threads that wait should sleep, not spin: with another job on the machine, spinning makes the
-    # small steps of a training more than ten times slower. Read when PyTorch is first imported.
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     from heedful.cli.app import app
 
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

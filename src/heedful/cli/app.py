@@ -8,7 +8,7 @@ from heedful.cli import demo, explain, listing, predict, train
 
 app = typer.Typer(
     help="May you read your text classifier's attention as an explanation? "
-    "Train, audit and look at classifiers with attention.",
+    "Train classifiers with attention and look at what they attend to.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

@@ -1,5 +1,7 @@
 """`heedful demo`: two small classifiers on the built-in reviews, and what they look at."""
 
+import shutil
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -42,9 +44,10 @@ def demo(
         for name, (meaning, settings) in models.items()
     }
     _show_examples(runs, corpus)
-    first = output / next(iter(runs))
+    first = output / list(runs)[-1]
+    command = "heedful" if shutil.which("heedful") else sys.argv[0]
     show.result(f"\nboth runs are in {output}; ask one about a text of yours:")
-    show.result(f'  heedful predict {first} "A very funny movie."')
+    show.result(f'  {command} explain {first} "A very funny movie."')
 
 
 def _trained(
@@ -58,6 +61,7 @@ def _trained(
     """Train one of the two, or take it from an earlier demo."""
     from heedful.cli import show
     from heedful.runs import RunFolder
+    from heedful.training.progress import EpochLines
     from heedful.training.trained import Task, Trained, train
 
     folder = RunFolder(output / name)
@@ -69,25 +73,28 @@ def _trained(
         if not folder.is_begun:
             folder = RunFolder.new(folder.path)
         task = Task.from_corpus(corpus, {"source": CORPUS})
-        with show.EpochLines("  ") as watcher:
+        with EpochLines("  ") as watcher:
             trained = train(task, settings, folder=folder, device=device, watcher=watcher)
     show.result(f"{name}: {show.score_line(trained)}")
     return trained
 
 
-def _show_examples(runs: "dict[str, Trained]", corpus: "Corpus", count: int = 4) -> None:
-    """Test sentences of moderate length with each model's attention as background colour."""
+def _show_examples(runs: "dict[str, Trained]", corpus: "Corpus", count: int = 2) -> None:
+    """Test sentences of each label with each model's attention as background colour."""
     from heedful.cli import show
 
-    chosen = [d for d in corpus.test if 8 <= len(d.text.split()) <= 14][:count]
-    show.result("\nwhat they attend to on sentences they have never seen (stronger: more weight)")
+    short = [d for d in corpus.test if 8 <= len(d.text.split()) <= 14]
+    chosen = [d for label in ("negative", "positive") for d in short if d.label == label]
+    chosen = [*chosen[:count], *chosen[-count:]]
+    show.result("\nwhat they attend to on sentences they have never seen")
+    show.result("(the deeper the orange, the larger the share of the sentence's largest weight)")
     for document in chosen:
         show.result(f"\n  labelled {document.label}")
         for name, trained in runs.items():
             row = trained.probabilities([document.text])[0]
             answer = f"{trained.classes[int(row.argmax())]} {row.max():.2f}"
             (attention,) = trained.attention([document.text])
-            show.result(
-                Text(f"  {name:<7} {answer:<14} ")
-                + show.shaded(document.text, attention.offsets, attention.weights)
-            )
+            line = show.shaded(document.text, attention.offsets, attention.weights)
+            show.result(Text(f"  {name:<7} {answer:<14} ") + line)
+            top = show.strongest(attention.words, attention.weights)
+            show.result(f"  {'':<22} most weight: {top}")

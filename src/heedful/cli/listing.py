@@ -9,7 +9,9 @@ if TYPE_CHECKING:
 
 
 def list_members(
-    family: Annotated[str | None, typer.Argument(help="Which family; none lists them all.")] = None,
+    family: Annotated[
+        str | None, typer.Argument(help="Which family, or settings; none lists all families.")
+    ] = None,
     data_dir: Annotated[
         str | None, typer.Option(help="Folder of named corpora. Default: $HEEDFUL_DATA.")
     ] = None,
@@ -21,8 +23,11 @@ def list_members(
     from heedful.text.datasets import names_in
 
     families = _families()
+    if family == "settings":
+        _list_settings(json)
+        return
     if family is not None and family not in families:
-        known = ", ".join(families)
+        known = ", ".join([*families, "settings"])
         raise UnknownName(f"no family named {family!r}.{nearest(family, families)} Known: {known}.")
     chosen = {family: families[family]} if family else families
     rows = {name: _members(registry) for name, registry in chosen.items()}
@@ -44,6 +49,20 @@ def list_members(
                 options = ", ".join(f"{k}={v}" for k, v in member["options"].items())
                 show.result(f"  {'':<{width}}  options: {options}")
         show.result("")
+
+
+def _list_settings(json: bool) -> None:
+    from heedful.cli import show
+    from heedful.training.settings import explain_settings
+
+    rows = explain_settings()
+    if json:
+        show.as_json(rows)
+        return
+    for row in rows:
+        show.result(
+            f"{row['stage']:<8}  {row['name']:<15}  {row['default']!s:<32}  {row['meaning']}"
+        )
 
 
 def _families() -> dict[str, "Registry[Any]"]:

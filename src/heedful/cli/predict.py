@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from numpy import ndarray
 
     from heedful.text.documents import Documents
+    from heedful.text.vocabulary import Encoded
     from heedful.training.trained import Trained
 
 
@@ -47,11 +48,14 @@ def predict(
     if batches.documents.cut:
         limit = trained.settings.text.max_words
         notes.append(f"{batches.documents.cut:,} of {len(documents):,} cut at {limit} words")
-    if seen := int(trained.was_trained_on(documents.texts).sum()):
+    is_seen = trained.was_trained_on(documents.texts)
+    if is_seen.any():
         notes.append(
-            f"{seen:,} of {len(documents):,} were among the training documents: "
+            f"{int(is_seen.sum()):,} of {len(documents):,} were among the training documents: "
             "scores on those say nothing about new text"
         )
+    if strange := _without_known_words(batches.documents):
+        notes.append(f"{strange:,} of {len(documents):,} hold no word that the model knows")
     probabilities = trained.probabilities(documents.texts)
     for document, row in zip(documents, probabilities, strict=True):
         best = int(row.argmax())
@@ -66,14 +70,32 @@ def predict(
         for sentence in notes:
             show.note(f"note: {sentence}")
         if labels is not None:
-            from heedful.training.evaluate import score
+            show.note(_score("all", probabilities, labels))
+            if is_seen.any() and not is_seen.all():
+                show.note(_score("those not trained on", probabilities[~is_seen], labels[~is_seen]))
 
-            scores = score(probabilities, labels)
-            low, high = (show.percent(bound) for bound in scores.accuracy_interval)
-            show.note(
-                f"accuracy {show.percent(scores.accuracy)} on {scores.documents:,} documents; "
-                f"95% interval {low} to {high}"
-            )
+
+def _score(which: str, probabilities: "ndarray", labels: "ndarray") -> str:
+    from heedful.training.evaluate import score
+    from heedful.training.progress import percent
+
+    scores = score(probabilities, labels)
+    low, high = (percent(bound) for bound in scores.accuracy_interval)
+    return (
+        f"accuracy on {which}: {percent(scores.accuracy)} of {scores.documents:,} documents; "
+        f"95% interval {low} to {high}"
+    )
+
+
+def _without_known_words(documents: "Encoded") -> int:
+    """How many documents have only words that training never saw, or none."""
+    import numpy as np
+
+    from heedful.text.vocabulary import UNKNOWN_WORD
+
+    is_known = documents.token_ids != UNKNOWN_WORD
+    known_before = np.concatenate([[0], np.cumsum(is_known)])
+    return int((np.diff(known_before[documents.starts]) == 0).sum())
 
 
 def _documents(

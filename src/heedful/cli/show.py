@@ -3,17 +3,16 @@
 import json
 import sys
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from heedful.training.fit import Epoch, Watcher
+from heedful.training.progress import percent
 
 if TYPE_CHECKING:
     from heedful.importance.explanation import Explanation
@@ -38,55 +37,6 @@ def as_json(value: Any) -> None:
 def one_line(text: str) -> str:
     """The text without line ends, tabs or anything else that steers a terminal."""
     return " ".join(one_for_one(text).split())
-
-
-def percent(share: float) -> str:
-    """0.8237 -> '82.4%'."""
-    return f"{100 * share:.1f}%"
-
-
-class EpochLines(Watcher):
-    """One bar per epoch on a terminal, one line per epoch elsewhere."""
-
-    def __init__(self, title: str) -> None:
-        self.title = title
-        self.console = Console(stderr=True, highlight=False)
-        self.progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TextColumn("{task.completed:,}/{task.total:,} documents"),
-            TimeRemainingColumn(),
-            console=self.console,
-            transient=True,
-            disable=not self.console.is_terminal,
-        )
-
-    def __enter__(self) -> "EpochLines":
-        self.progress.start()
-        return self
-
-    def __exit__(self, *failure: object) -> None:
-        self.progress.stop()
-
-    def begin_epoch(self, phase: int, epoch: int, epochs: int, documents: int) -> None:
-        """Start a bar."""
-        text = f"{self.title}epoch {epoch + 1} of at most {epochs}"
-        self.bar = self.progress.add_task(text, total=documents)
-
-    def advance(self, documents: int) -> None:
-        """Move the bar."""
-        self.progress.advance(self.bar, documents)
-
-    def end_epoch(self, epoch: Epoch) -> None:
-        """Replace the bar by a line."""
-        self.progress.remove_task(self.bar)
-        dev = f", dev accuracy {percent(epoch.dev.accuracy)}" if epoch.dev else ""
-        best = "  best so far" if epoch.is_best else ""
-        self.progress.console.print(
-            f"{self.title}epoch {epoch.epoch + 1}: loss {epoch.train_loss:.3f}{dev} "
-            f"({epoch.seconds:.1f} s){best}",
-            markup=False,
-        )
 
 
 def score_line(trained: "Trained") -> str:
@@ -128,6 +78,12 @@ def one_for_one(text: str) -> str:
     return "".join(" " if unicodedata.category(sign) == "Cc" else sign for sign in text)
 
 
+def strongest(words: Sequence[str], scores: Float[ndarray, " words"], count: int = 3) -> str:
+    """The words furthest from zero with their scores, for where colours do not show."""
+    places = np.argsort(-np.abs(scores), kind="stable")[:count].tolist()
+    return ", ".join(f"{one_line(words[place])} {scores[place]:.2f}" for place in places)
+
+
 def explained(explanation: "Explanation") -> Iterator[Text]:
     """Prediction, the text once per measure, and what deleting top words does."""
     probability = explanation.probabilities.max()
@@ -136,6 +92,7 @@ def explained(explanation: "Explanation") -> Iterator[Text]:
     for measure, scores in explanation.scores.items():
         line = shaded(explanation.text, explanation.offsets, scores)
         yield Text(f"{measure:<{width}}  ") + line
+        yield Text(f"{'':<{width}}  {strongest(explanation.words, scores)}", style="dim")
     if explanation.deletions:
         yield Text(
             f"\nprobability of {one_line(str(explanation.prediction))} without the top words"

@@ -89,10 +89,13 @@ def train(
 ) -> None:
     """Train a classifier on your documents and save it as a run folder."""
     from heedful.cli.request import find_corpus, settings_from
+    from heedful.errors import UsageError
     from heedful.runs import RunFolder
     from heedful.training.settings import profiles
     from heedful.training.trained import Task, read_settings
 
+    if vectors is not None and embedding_size is not None:
+        raise UsageError("--embedding-size is for words without --vectors, which bring their own.")
     corpus = find_corpus(
         data, text=text, label=label, data_dir=data_dir, dev_share=dev_share, test_share=test_share
     )
@@ -141,6 +144,7 @@ def _train(
 ) -> "Trained":
     from heedful.cli import show
     from heedful.runs import RunFolder
+    from heedful.training.progress import EpochLines
     from heedful.training.trained import Trained, check_same_training, train
 
     folder = RunFolder(place)
@@ -163,13 +167,14 @@ def _train(
     )
     for sentence in notes:
         show.note(f"note: {sentence}")
-    with show.EpochLines("") as watcher:
+    with EpochLines("") as watcher:
         return train(task, settings, folder=folder, device=device, watcher=watcher)
 
 
 def _report(trained: "Trained", place: Path, quiet: bool, json: bool) -> None:
     from heedful.cli import show
     from heedful.errors import counted
+    from heedful.training.progress import percent
 
     if json:
         show.as_json({"run": str(place), **trained.metrics})
@@ -182,7 +187,7 @@ def _report(trained: "Trained", place: Path, quiet: bool, json: bool) -> None:
                 f"note: {counted(cut, 'training document')} longer than {limit} words {verb} cut"
             )
         if found := trained.provenance.get("vectors"):
-            share = show.percent(found["share_of_training_tokens_covered"])
+            share = percent(found["share_of_training_tokens_covered"])
             show.note(f"note: vectors from {found['source']} cover {share} of the training tokens")
     show.result(show.score_line(trained))
     show.result(f"saved in {place}")
@@ -196,4 +201,7 @@ def _default_place(name: str, settings: "Settings") -> Path:
 
     plain = json.dumps(settings.plain(), sort_keys=True).encode()
     digest = hashlib.sha256(plain).hexdigest()[:8]
-    return Path("runs") / f"{folder_name(name)}-{digest}-seed{settings.training.seed}"
+    return (
+        Path("runs")
+        / f"{folder_name(name.partition('.')[0])}-{digest}-seed{settings.training.seed}"
+    )

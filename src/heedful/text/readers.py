@@ -307,6 +307,10 @@ def _parquet_rows(data: bytes, path: Path) -> NumberedRows:
     return enumerate(table.to_pylist(), start=1)
 
 
+def _text_rows(data: bytes, path: Path) -> NumberedRows:
+    return ((n, {"text": line}) for n, line in enumerate(decode(data, path).split("\n"), start=1))
+
+
 _READERS: dict[str, Callable[[bytes, Path], NumberedRows]] = {
     ".csv": _csv_rows,
     ".tsv": _tsv_rows,
@@ -314,6 +318,7 @@ _READERS: dict[str, Callable[[bytes, Path], NumberedRows]] = {
     ".ndjson": _jsonl_rows,
     ".json": _json_rows,
     ".parquet": _parquet_rows,
+    ".txt": _text_rows,
 }
 
 

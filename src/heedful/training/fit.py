@@ -51,7 +51,7 @@ class Epoch:
     """What one epoch came to."""
 
     phase: int
-    epoch: int
+    epoch: int  # from 1
     train_loss: float
     dev: Scores | None
     is_best: bool
@@ -192,7 +192,7 @@ class Stage:
         scores = evaluate(model, dev) if dev else None
         is_best = self._remember(scores)
         seconds = round(time.monotonic() - started, 3)
-        return Epoch(self.number, self.epoch, total / len(train), scores, is_best, seconds)
+        return Epoch(self.number, self.epoch + 1, total / len(train), scores, is_best, seconds)
 
     def _step(self, loss: Tensor, learns: Mapping[nn.Parameter, None]) -> float:
         value = float(loss.detach())

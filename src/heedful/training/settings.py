@@ -1,6 +1,8 @@
 """All settings of a training in one object, and the papers' profiles of them."""
 
 import dataclasses
+import inspect
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -66,8 +68,28 @@ class Settings:
         return dataclasses.replace(self, **stages)
 
     def flat(self) -> dict[str, Any]:
-        """All fields of all stages by name."""
-        return {name: getattr(getattr(self, stage), name) for name, stage in STAGE_OF.items()}
+        """All fields of all stages by name; members of families as one word each."""
+        values = {}
+        for stage in STAGES:
+            for field_ in dataclasses.fields(getattr(self, stage)):
+                value = getattr(getattr(self, stage), field_.name)
+                registry = field_.metadata.get("family")
+                values[field_.name] = registry.spec(value) if registry else value
+        return values
+
+
+def explain_settings() -> list[dict[str, Any]]:
+    """Every setting with its stage, default and meaning, which is the comment beside its field."""
+    defaults = Settings().flat()
+    rows = []
+    for stage, cls in STAGES.items():
+        comments = dict(re.findall(r"^    (\w+): .*?#\s*(.*)$", inspect.getsource(cls), re.M))
+        rows += [
+            {"name": f.name, "stage": stage, "default": defaults[f.name]}
+            | {"meaning": comments.get(f.name, "")}
+            for f in dataclasses.fields(cls)
+        ]
+    return rows
 
 
 profiles: Registry[Callable[[], Settings]] = Registry("profile")

@@ -309,22 +309,21 @@ def _config(settings: Settings, classes: Sequence[Label], data: dict[str, Any]) 
 
 def check_same_training(folder: RunFolder, settings: Settings, task: Task) -> None:
     """Refuse to go on with a run that was begun with other settings or on other documents."""
-    config = _config(settings, task.classes, task.describe())
-    begun = folder.read_config()
-    before = begun.get("data", {}).get("fingerprint")
-    if before != config["data"]["fingerprint"]:
+    now = task.describe()["fingerprint"]
+    before = folder.read_config().get("data", {}).get("fingerprint")
+    if before != now:
         raise RunError(
             f"{folder.path} was begun on other documents (or another share of them): their "
-            f"fingerprint was {before}, now it is {config['data']['fingerprint']}. "
+            f"fingerprint was {before}, now it is {now}. "
             "Resume with the same data, or choose another folder."
         )
-    for stage in STAGES:
-        for name, value in config[stage].items():
-            if begun.get(stage, {}).get(name) != value:
-                raise RunError(
-                    f"{folder.path} was begun with {name} = {begun.get(stage, {}).get(name)!r}, "
-                    f"not {value!r}. Resume with the same settings, or choose another folder."
-                )
+    begun, wanted = read_settings(folder).flat(), settings.flat()
+    for name, value in wanted.items():
+        if begun[name] != value:
+            raise RunError(
+                f"{folder.path} was begun with {name} = {begun[name]}, not {value}. "
+                "Resume with the same settings, or choose another folder."
+            )
 
 
 def _check(task: Task) -> None:

@@ -23,13 +23,13 @@ SPLIT_SEED = 20260101
 
 @corpora.register("reviews-short")
 def reviews_short() -> Corpus:
-    """Rotten Tomatoes review sentences, negative or positive (8,530 before repeats go)."""
+    """Rotten Tomatoes review sentences, negative or positive (8,530)."""
     return _reviews("reviews-short", "rotten_tomatoes")
 
 
 @corpora.register("reviews-long")
 def reviews_long() -> Corpus:
-    """IMDB film reviews, negative or positive (25,000 before repeats go)."""
+    """IMDB film reviews, negative or positive (24,904, repeats removed)."""
     return _reviews("reviews-long", "imdb")
 
 

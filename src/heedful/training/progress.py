@@ -1,0 +1,55 @@
+"""How a training goes, on standard error: a bar on a terminal, lines elsewhere."""
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from heedful.training.fit import Epoch, Watcher
+
+
+class EpochLines(Watcher):
+    """One bar per epoch on a terminal, one line per epoch elsewhere."""
+
+    def __init__(self, title: str) -> None:
+        self.title = title
+        self.console = Console(stderr=True, highlight=False)
+        self.progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.completed:,}/{task.total:,} documents"),
+            TimeRemainingColumn(),
+            console=self.console,
+            transient=True,
+            disable=not self.console.is_terminal,
+        )
+
+    def __enter__(self) -> "EpochLines":
+        self.progress.start()
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.progress.stop()
+
+    def begin_epoch(self, phase: int, epoch: int, epochs: int, documents: int) -> None:
+        """Start a bar."""
+        text = f"{self.title}epoch {epoch + 1} of at most {epochs}"
+        self.bar = self.progress.add_task(text, total=documents)
+
+    def advance(self, documents: int) -> None:
+        """Move the bar."""
+        self.progress.advance(self.bar, documents)
+
+    def end_epoch(self, epoch: Epoch) -> None:
+        """Replace the bar by a line."""
+        self.progress.remove_task(self.bar)
+        dev = f", dev accuracy {percent(epoch.dev.accuracy)}" if epoch.dev else ""
+        best = "  best so far" if epoch.is_best else ""
+        self.progress.console.print(
+            f"{self.title}epoch {epoch.epoch}: loss {epoch.train_loss:.3f}{dev} "
+            f"({epoch.seconds:.1f} s){best}",
+            markup=False,
+        )
+
+
+def percent(share: float) -> str:
+    """0.8237 -> '82.4%'."""
+    return f"{100 * share:.1f}%"
