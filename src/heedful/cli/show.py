@@ -55,6 +55,7 @@ def score_line(trained: "Trained") -> str:
 
 
 ORANGE, BLUE = (255, 150, 40), (90, 160, 255)  # told apart by every kind of colour vision
+GREY = (150, 150, 150)  # no strength: stands out neither on a dark nor on a light terminal
 
 
 def shaded(text: str, offsets: Int[ndarray, "words 2"], scores: Float[ndarray, " words"]) -> Text:
@@ -66,9 +67,12 @@ def shaded(text: str, offsets: Int[ndarray, "words 2"], scores: Float[ndarray, "
     line = Text(one_for_one(text))
     for (start, end), score in zip(offsets.tolist(), scores.tolist(), strict=True):
         strength = abs(score) / largest
-        if strength >= 0.05:
+        if strength >= 0.1:
             full = ORANGE if score > 0 else BLUE
-            red, green, blue = (round(255 + strength * (tone - 255)) for tone in full)
+            red, green, blue = (
+                round(weak + strength * (tone - weak))
+                for weak, tone in zip(GREY, full, strict=True)
+            )
             line.stylize(f"black on rgb({red},{green},{blue})", start, end)
     return line
 
@@ -81,7 +85,7 @@ def one_for_one(text: str) -> str:
 def strongest(words: Sequence[str], scores: Float[ndarray, " words"], count: int = 3) -> str:
     """The words furthest from zero with their scores, for where colours do not show."""
     places = np.argsort(-np.abs(scores), kind="stable")[:count].tolist()
-    return ", ".join(f"{one_line(words[place])} {scores[place]:.2f}" for place in places)
+    return " · ".join(f"{one_line(words[place])} {scores[place]:.2f}" for place in places)
 
 
 def explained(explanation: "Explanation") -> Iterator[Text]:
@@ -98,5 +102,5 @@ def explained(explanation: "Explanation") -> Iterator[Text]:
             f"\nprobability of {one_line(str(explanation.prediction))} without the top words"
         )
     for deletion in explanation.deletions:
-        gone = one_line(", ".join(deletion.words))
+        gone = one_line(" · ".join(deletion.words))
         yield Text(f"{deletion.measure:<{width}}  {deletion.probability:.3f}  without {gone}")

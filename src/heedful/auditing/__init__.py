@@ -1,0 +1,1 @@
+"""The audit: may this model's attention be read as an explanation?"""

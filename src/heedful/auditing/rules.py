@@ -1,0 +1,67 @@
+"""The rules of the verdict, all in one place.
+
+A test is *judged* only once its cut has been measured on models with a known answer. Until then one
+test of three questions is judged with a provisional cut; all others are *reported*.
+
+    supported      the whole interval of the score lies above the cut
+    contradicted   the whole interval lies below it
+    undecided      otherwise, or when floor and ceiling do not separate (no power on this data)
+
+A question is contradicted if any judged test of it is, supported if at least one is and none
+contradicts, else undecided. Attention "may not be shown" if decisive or telling is contradicted,
+"may be shown" if both are supported, else it "has not been shown to be safe".
+"""
+
+from collections.abc import Iterable
+from typing import Literal
+
+from heedful.auditing.metrics.registry import Better
+from heedful.auditing.summary import Score
+
+Judgement = Literal["supported", "contradicted", "undecided", "reported"]
+Verdict = Literal["may", "may-not", "not-safe"]
+
+# Provisional: an honest model on planted evidence scores about 0.4 on permutation, since several
+# states carry the same message; the other two ask for half of what the best measure reaches.
+CUTS = {"permutation": 0.1, "comprehensiveness": 0.5, "auprc": 0.5}
+
+SENTENCES: dict[Verdict, str] = {
+    "may": "The attention of this model may be shown as an explanation.",
+    "may-not": "The attention of this model may not be shown as an explanation.",
+    "not-safe": "The attention of this model has not been shown to be safe as an explanation.",
+}
+
+
+def judge(test: str, score: Score, better: Better, *, cannot_move: bool = False) -> Judgement:
+    """The judgement on one test.
+
+    `cannot_move`: no weights at all move the prediction. Attention then decides nothing, and that
+    is an answer, not a lack of power.
+    """
+    if test not in CUTS:
+        return "reported"
+    if cannot_move:
+        return "contradicted"
+    if not score.separates(better):
+        return "undecided"
+    low, high = score.interval
+    if low > CUTS[test]:
+        return "supported"
+    return "contradicted" if high < CUTS[test] else "undecided"
+
+
+def answer(judgements: Iterable[Judgement]) -> Judgement:
+    """What the judgements on a question's tests come to."""
+    judged = [judgement for judgement in judgements if judgement != "reported"]
+    if not judged:
+        return "reported"
+    if "contradicted" in judged:
+        return "contradicted"
+    return "supported" if "supported" in judged else "undecided"
+
+
+def verdict(decisive: Judgement, telling: Judgement) -> Verdict:
+    """Whether the attention may be shown."""
+    if "contradicted" in (decisive, telling):
+        return "may-not"
+    return "may" if decisive == telling == "supported" else "not-safe"

@@ -1,0 +1,56 @@
+import pytest
+
+from heedful.auditing.rules import answer, judge, verdict
+from heedful.auditing.summary import Score
+
+
+def a_score(interval, spread=(0.1, 0.2)):
+    return Score(0.2, 0.0, 0.5, 0.4, interval, spread, documents=10, left_out=0)
+
+
+@pytest.mark.parametrize(
+    ("interval", "spread", "judgement"),
+    [
+        ((0.11, 0.3), (0.1, 0.2), "supported"),
+        ((0.05, 0.3), (0.1, 0.2), "undecided"),
+        ((-0.1, 0.09), (0.1, 0.2), "contradicted"),
+        ((0.11, 0.3), (-0.1, 0.2), "undecided"),  # the controls do not separate: no power
+    ],
+)
+def test_a_judged_test_is_read_by_its_whole_interval(interval, spread, judgement):
+    assert judge("permutation", a_score(interval, spread), "higher") == judgement
+
+
+def test_a_test_without_a_measured_cut_is_only_reported():
+    assert judge("uniform", a_score((0.9, 1.0)), "higher") == "reported"
+
+
+def test_where_no_weights_move_the_prediction_attention_is_contradicted():
+    nothing = a_score((float("nan"), float("nan")), (0.0, 0.0))
+    assert judge("permutation", nothing, "higher", cannot_move=True) == "contradicted"
+
+
+@pytest.mark.parametrize(
+    ("judgements", "expected"),
+    [
+        (["supported", "contradicted", "reported"], "contradicted"),
+        (["supported", "undecided"], "supported"),
+        (["undecided", "reported"], "undecided"),
+        (["reported"], "reported"),
+    ],
+)
+def test_one_contradiction_outweighs_all_support(judgements, expected):
+    assert answer(judgements) == expected
+
+
+@pytest.mark.parametrize(
+    ("decisive", "telling", "expected"),
+    [
+        ("supported", "supported", "may"),
+        ("supported", "undecided", "not-safe"),
+        ("contradicted", "supported", "may-not"),
+        ("undecided", "contradicted", "may-not"),
+    ],
+)
+def test_the_verdict_rests_on_decisive_and_telling(decisive, telling, expected):
+    assert verdict(decisive, telling) == expected
