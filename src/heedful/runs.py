@@ -9,6 +9,9 @@
     provenance.json                 versions, data, seed, device, checksums; written last
     checkpoint-*.safetensors        only while a training is under way
 
+An audit is a folder too: audit.json (verdict, answers, settings) and per_example.parquet (one row
+per document).
+
 Every file is written beside its place and moved there in one step, so a killed process or a full
 disk leaves the old file or the new one, never half of one. Nothing is ever unpickled.
 """
@@ -37,6 +40,8 @@ HISTORY = "history.jsonl"
 METRICS = "metrics.json"
 TRAINING_DOCUMENTS = "training_documents.safetensors"
 PROVENANCE = "provenance.json"
+AUDIT = "audit.json"
+PER_EXAMPLE = "per_example.parquet"
 CHECKSUMMED = (CONFIG, MODEL, TOKENIZER, HISTORY, METRICS, TRAINING_DOCUMENTS)
 
 

@@ -4,8 +4,10 @@ Documents of like length are read together, a few at a time, so memory stays fla
 there are. Each group has a random stream of its own, so it does not matter what was done before.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Bool, Int
@@ -14,11 +16,15 @@ from numpy import ndarray
 from heedful.auditing import rules
 from heedful.auditing.questions import AuditSettings, Question, TestResult, questions
 from heedful.auditing.questions.question import Chunk, Column
-from heedful.auditing.rules import SENTENCES, Judgement, Verdict
+from heedful.auditing.rules import CUTS, SENTENCES, Judgement, Verdict
 from heedful.auditing.subject import OpenSubject, Reading
 from heedful.errors import DataError
 from heedful.text.documents import Document, Documents, words_in_spans
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+SCHEMA = 1
 CHARACTERS_AT_ONCE = 60_000  # of the documents in a group, each counted as long as the longest
 DOCUMENTS_AT_ONCE = 256
 
@@ -50,6 +56,25 @@ class Audit:
         """The verdict in words."""
         return SENTENCES[self.verdict]
 
+    def to_frame(self) -> "DataFrame":
+        """The numbers per document as a pandas frame."""
+        import pandas
+
+        return pandas.DataFrame(self.columns)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the numbers per document, as plain data."""
+        return {
+            "schema": SCHEMA,
+            "verdict": self.verdict,
+            "sentence": self.sentence,
+            "documents": self.documents,
+            "documents_of_one_word": self.single_words,
+            "answers": [_plain_answer(answer) for answer in self.answers],
+            "cuts": CUTS,
+            "settings": _plain(asdict(self.settings)),
+        }
+
     def answer(self, question: str) -> Answer:
         """The answer to one question."""
         return next(answer for answer in self.answers if answer.question == question)
@@ -60,12 +85,16 @@ def audit(
     documents: Documents,
     settings: AuditSettings | None = None,
     asked: Sequence[str] | None = None,
+    advance: Callable[[int], None] = lambda documents: None,
 ) -> Audit:
-    """Ask the questions (all, unless some are named) of a subject on some documents."""
+    """Ask the questions (all, unless some are named) of a subject on some documents.
+
+    `advance` is told how many more documents are done.
+    """
     settings = settings or AuditSettings()
     if not len(documents):
         raise DataError("there is no document to audit on.")
-    asking: list[Question] = [questions.make(name) for name in (asked or questions)]
+    asking = sorted(map(questions.make, asked or questions), key=lambda question: question.place)
     columns: dict[str, Column] = {}
     singles = 0
     for number, group in enumerate(_groups(documents)):
@@ -77,6 +106,7 @@ def audit(
             for name, values in question.measure(subject, chunk, settings, rng).items():
                 column = columns.setdefault(name, np.full(len(documents), np.nan))
                 column[group] = np.where(is_single, np.nan, values)
+        advance(len(group))
     if singles == len(documents):
         raise DataError("every document has one word only, so there is nothing to attend to.")
     rng = np.random.default_rng([settings.seed, 2**31])
@@ -129,6 +159,21 @@ def _answer(
         return Answer(question.name, question.asks, None, (), reason)
     judgement = rules.answer(test.judgement for test in tests)
     return Answer(question.name, question.asks, judgement, tests)
+
+
+def _plain_answer(answer: Answer) -> dict[str, Any]:
+    tests = [_plain(asdict(test)) for test in answer.tests]
+    facts = {"question": answer.question, "asks": answer.asks, "reason": answer.reason}
+    return {**facts, "judgement": answer.judgement or "not asked", "tests": tests}
+
+
+def _plain(value: Any) -> Any:
+    """Data that JSON can hold: what is not a number becomes null."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _groups(documents: Documents) -> Iterator[Int[ndarray, " group"]]:

@@ -4,11 +4,11 @@ from typing import Annotated
 
 import typer
 
-from heedful.cli import demo, explain, listing, predict, train
+from heedful.cli import audit, demo, explain, listing, predict, train
 
 app = typer.Typer(
     help="May you read your text classifier's attention as an explanation? "
-    "Train classifiers with attention and look at what they attend to.",
+    "Train classifiers with attention, look at what they attend to, and audit it.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -18,6 +18,7 @@ app.command("demo")(demo.demo)
 app.command("train")(train.train)
 app.command("predict")(predict.predict)
 app.command("explain")(explain.explain)
+app.command("audit")(audit.audit)
 app.command("list")(listing.list_members)
 
 

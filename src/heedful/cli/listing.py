@@ -66,6 +66,9 @@ def _list_settings(json: bool) -> None:
 
 
 def _families() -> dict[str, "Registry[Any]"]:
+    from heedful.auditing.metrics import metrics
+    from heedful.auditing.questions import questions
+    from heedful.counterfactual import counterfactuals
     from heedful.importance import importances
     from heedful.model.alignments import alignments
     from heedful.model.encoders import encoders
@@ -83,6 +86,9 @@ def _families() -> dict[str, "Registry[Any]"]:
         "optimizers": optimizers,
         "profiles": profiles,
         "importances": importances,
+        "counterfactuals": counterfactuals,
+        "questions": questions,
+        "metrics": metrics,
         "corpora": corpora,
     }
 

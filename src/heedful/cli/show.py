@@ -10,11 +10,16 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray
 from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
+from heedful.auditing.rules import CUTS
+from heedful.errors import counted
 from heedful.training.progress import percent
 
 if TYPE_CHECKING:
+    from heedful.auditing.audit import Audit
+    from heedful.auditing.questions import TestResult
     from heedful.importance.explanation import Explanation
     from heedful.training.trained import Trained
 
@@ -104,3 +109,59 @@ def explained(explanation: "Explanation") -> Iterator[Text]:
     for deletion in explanation.deletions:
         gone = one_line(" · ".join(deletion.words))
         yield Text(f"{deletion.measure:<{width}}  {deletion.probability:.3f}  without {gone}")
+
+
+def audited(audit: "Audit") -> Iterator[Text]:
+    """The verdict, then every answer with its tests between their controls."""
+    yield Text(audit.sentence + "\n", style="bold")
+    left_out = counted(audit.single_words, "document") + " of one word left out"
+    singles = f"; {left_out}" if audit.single_words else ""
+    yield Text(
+        f"{audit.documents:,} documents{singles}. A score of 0 is worthless, 1 the best known."
+    )
+    for answer in audit.answers:
+        judgement = answer.judgement or f"not asked: {answer.reason}"
+        yield Text(f"\n{answer.question}: {judgement}", style="bold")
+        yield Text(f"  {answer.asks}", style="dim")
+        for test in answer.tests:
+            yield Text(f"  {_test_line(test)}")
+    cuts = ", ".join(f"{test} {cut}" for test, cut in CUTS.items())
+    yield Text(f"\njudged with provisional cuts: {cuts}; all other tests are only reported")
+
+
+def _test_line(test: "TestResult") -> str:
+    score = test.score
+    low, high = score.interval
+    judged = "" if test.judgement == "reported" else f"  {test.judgement}"
+    return (
+        f"{test.name:<40} {score.value:6.3f} between {score.floor:6.3f} and {score.ceiling:6.3f}: "
+        f"score {score.score:5.2f} [{low:.2f}, {high:.2f}]{judged}"
+    )
+
+
+class DocumentBar:
+    """One bar in documents with the time left, on a terminal."""
+
+    def __init__(self, documents: int, is_shown: bool) -> None:
+        console = Console(stderr=True)
+        self._progress = Progress(
+            TextColumn("auditing"),
+            BarColumn(),
+            TextColumn("{task.completed:,}/{task.total:,} documents"),
+            TimeRemainingColumn(),
+            console=console,
+            transient=True,
+            disable=not (is_shown and console.is_terminal),
+        )
+        self._task = self._progress.add_task("", total=documents)
+
+    def __enter__(self) -> "DocumentBar":
+        self._progress.start()
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self._progress.stop()
+
+    def advance(self, documents: int) -> None:
+        """So many more documents are done."""
+        self._progress.advance(self._task, documents)

@@ -33,6 +33,7 @@ class Agreeing(Question):
     """Rank agreement of attention with the absolute importance; attention has no sign."""
 
     name = "agreeing"
+    place = 3
     asks = "Does it rank words as measured importance does?"
 
     def measure(

@@ -29,6 +29,7 @@ class Decisive(Question):
     """Permuted and uniform weights at inference, and weights erased until the decision flips."""
 
     name = "decisive"
+    place = 1
     asks = "Does the prediction move when the attention moves?"
 
     def measure(

@@ -23,6 +23,7 @@ class Exclusive(Question):
     """Adversarial weights on the fixed model (Jain & Wallace): the largest JSD within epsilon."""
 
     name = "exclusive"
+    place = 2
     asks = "Could a very different attention have led to the same prediction?"
 
     def measure(

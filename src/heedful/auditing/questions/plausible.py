@@ -25,6 +25,7 @@ class Plausible(Question):
     """Area under the precision-recall curve of words that people marked (ERASER)."""
 
     name = "plausible"
+    place = 10
     asks = "Does it point where people point?"
 
     def measure(

@@ -70,6 +70,7 @@ class Question(ABC):
     """A question that an audit asks of a model's attention."""
 
     name: ClassVar[str]
+    place: ClassVar[int]  # among the ten
     asks: ClassVar[str]
 
     @abstractmethod

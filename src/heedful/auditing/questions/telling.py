@@ -40,6 +40,7 @@ class Telling(Question):
     """Erasure of top words, re-run through the same model (ERASER, VAT)."""
 
     name = "telling"
+    place = 4
     asks = "Take its top words away: does the decision fall? Keep only them: does it stand?"
 
     def measure(
