@@ -135,6 +135,14 @@ def test_controls_that_coincide_have_no_power_and_no_score():
     assert not found.separates("lower")
 
 
+def test_controls_that_chance_could_turn_around_have_no_power():
+    # Two documents that disagree: resamples reach spreads of -1 and of 1.
+    found = score(np.zeros(2), np.zeros(2), np.array([-1.0, 1.0]), rng(), FEW)
+    assert found.spread_interval == (-1, 1)
+    assert not found.separates("higher")
+    assert not found.separates("lower")
+
+
 def test_f1_of_means_by_hand():
     # Mean P = (2/3 + 0)/2 = 1/3, mean R = (1 + 0)/2 = 1/2: F1 = 2 * 1/6 / (5/6) = 2/5.
     # The mean of the two F1s, 4/5 and 0, would be the same here; with P = (1, 0), R = (1/2, 1):

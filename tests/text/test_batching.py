@@ -50,6 +50,12 @@ def test_labels_and_weights_travel_with_their_documents():
     assert batch.example_weight.tolist() == [2.0, 3.0, 1.0]
 
 
+def test_the_whole_corpus_in_one_batch_keeps_its_order():
+    batch = Batches(encoded([2, 5, 0]), batch_size=1, token_budget=1).whole()
+    assert batch.indices.tolist() == [0, 1, 2]
+    assert batch.is_token.sum(dim=1).tolist() == [2, 5, 0]
+
+
 def test_the_generator_alone_decides_the_order():
     batches = Batches(encoded([3] * 50), batch_size=4)
     orders = [[b.indices.tolist() for b in batches.shuffled(rng(seed))] for seed in (1, 1, 2)]

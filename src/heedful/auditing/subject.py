@@ -22,7 +22,7 @@ from heedful.errors import ConfigError
 from heedful.importance import importances
 from heedful.model.classifier import AttentionClassifier
 from heedful.model.decision import decide_many
-from heedful.text.batching import Batch, Batches
+from heedful.text.batching import Batches
 from heedful.text.vocabulary import Encoded
 from heedful.training.trained import Label, Trained
 
@@ -109,7 +109,7 @@ class ClassifierSubject(OpenSubject):
 
     def read(self, texts: Sequence[str]) -> Reading:
         """Words, weights and probabilities of some texts."""
-        batch = self._batch(self.trained.tokenizer.encode(texts))
+        batch = self.trained.batches(texts).whole()
         with torch.no_grad():
             trace = self.model(batch)
         return Reading(
@@ -165,23 +165,6 @@ class ClassifierSubject(OpenSubject):
         batch, trace = reading.inner
         rng = torch.Generator().manual_seed(seed)
         return search(self.model, trace, batch, rng).double().cpu().numpy()
-
-    def _batch(self, documents: Encoded) -> Batch:
-        """All documents in one batch, in the order in which they came."""
-        lengths = documents.lengths
-        columns = np.arange(max(1, lengths.max(initial=0)))
-        is_token = columns < lengths[:, None]
-        token_ids = np.zeros(is_token.shape, dtype=np.int64)
-        token_ids[is_token] = documents.token_ids
-        count = len(documents)
-        batch = Batch(
-            token_ids=torch.from_numpy(token_ids),
-            is_token=torch.from_numpy(is_token),
-            labels=torch.zeros(count, dtype=torch.long),
-            example_weight=torch.ones(count),
-            indices=np.arange(count),
-        )
-        return batch.to(self.trained.device)
 
 
 class Decoration(OpenSubject):

@@ -33,19 +33,23 @@ class Steps(ABC):
         """The state after one more input."""
 
 
-class LSTMSteps(Steps):
-    """`nn.LSTM`: gates in PyTorch's order (enter, keep, candidate, leave)."""
+class SummedSteps(Steps, ABC):
+    """A layer whose input and state products are simply added, so that its biases are one."""
 
-    parts = 2
-
-    def __init__(self, layer: nn.LSTM) -> None:
+    def __init__(self, layer: nn.RNNBase) -> None:
         self.hidden_size = layer.hidden_size
         self.from_input, self.from_state, *biases = layer.all_weights[0]
         self.bias = biases[0] + biases[1]
 
     def products(self, inputs: Inputs) -> Products:
-        """All four gates' input products."""
+        """The input products of all gates."""
         return nn.functional.linear(inputs, self.from_input, self.bias)
+
+
+class LSTMSteps(SummedSteps):
+    """`nn.LSTM`: gates in PyTorch's order (enter, keep, candidate, leave)."""
+
+    parts = 2
 
     def step(self, product: Products, state: State) -> State:
         """The state after one more input."""
@@ -54,6 +58,14 @@ class LSTMSteps(Steps):
         enter, keep, candidate, leave = gates.chunk(4, dim=-1)
         memory = keep.sigmoid() * memory + enter.sigmoid() * candidate.tanh()
         return leave.sigmoid() * memory.tanh(), memory
+
+
+class ElmanSteps(SummedSteps):
+    """`nn.RNN` with tanh."""
+
+    def step(self, product: Products, state: State) -> State:
+        """The state after one more input."""
+        return ((state[0] @ self.from_state.t() + product).tanh(),)
 
 
 class GRUSteps(Steps):
@@ -76,23 +88,6 @@ class GRUSteps(Steps):
         keep = (of_input[1] + of_state[1]).sigmoid()
         candidate = (of_input[2] + reset * of_state[2]).tanh()
         return (candidate + keep * (hidden - candidate),)
-
-
-class ElmanSteps(Steps):
-    """`nn.RNN` with tanh."""
-
-    def __init__(self, layer: nn.RNN) -> None:
-        self.hidden_size = layer.hidden_size
-        self.from_input, self.from_state, *biases = layer.all_weights[0]
-        self.bias = biases[0] + biases[1]
-
-    def products(self, inputs: Inputs) -> Products:
-        """The input product."""
-        return nn.functional.linear(inputs, self.from_input, self.bias)
-
-    def step(self, product: Products, state: State) -> State:
-        """The state after one more input."""
-        return ((state[0] @ self.from_state.t() + product).tanh(),)
 
 
 class OrthogonalSteps(Steps):

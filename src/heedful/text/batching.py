@@ -64,6 +64,10 @@ class Batches:
     def __len__(self) -> int:
         return len(self.documents)
 
+    def whole(self) -> Batch:
+        """Every document in one batch, in the order of the corpus, whatever the budget."""
+        return self._batch(np.arange(len(self)))
+
     def by_length(self) -> Iterator[Batch]:
         """Every document once, longest first, so that memory gives out at once or never."""
         order = np.argsort(-self.documents.lengths, kind="stable")
