@@ -26,7 +26,9 @@ from heedful.training.optimizers import OptimizerSettings
 from heedful.training.progress import EpochLines
 from heedful.training.recipe import Recipe
 from heedful.training.settings import STAGE_OF, Settings
-from heedful.training.trained import Label, Labelled, Task, Trained, WordWeights, train
+from heedful.training.task import Label, Labelled, Task
+from heedful.training.train import train
+from heedful.training.trained import Trained, WordWeights
 
 Texts = Collection[object]
 """A list, array or series of strings; `as_texts` checks."""

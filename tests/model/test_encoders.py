@@ -4,7 +4,8 @@ from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from heedful.errors import ConfigError
-from heedful.model.encoders import BiLSTM, SmallTransformer, encoders, turn_round
+from heedful.model.encoders import BiLSTM, SmallTransformer, encoders
+from heedful.model.layers import turn_round
 from heedful.model.recurrence import OrthogonalLSTM
 
 

@@ -24,7 +24,8 @@ from heedful.model.classifier import AttentionClassifier
 from heedful.model.decision import decide_many
 from heedful.text.batching import Batches
 from heedful.text.vocabulary import Encoded
-from heedful.training.trained import Label, Trained
+from heedful.training.task import Label
+from heedful.training.trained import Trained
 
 Words = Float[ndarray, "documents words"]
 IsToken = Bool[ndarray, "documents words"]

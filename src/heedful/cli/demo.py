@@ -62,7 +62,9 @@ def _trained(
     from heedful.cli import show
     from heedful.runs import RunFolder
     from heedful.training.progress import EpochLines
-    from heedful.training.trained import Task, Trained, train
+    from heedful.training.task import Task
+    from heedful.training.train import train
+    from heedful.training.trained import Trained
 
     folder = RunFolder(output / name)
     show.note(f"{name}: {meaning}")

@@ -104,7 +104,8 @@ def _documents(
     """The texts that were asked about, and notes on what was skipped."""
     from heedful.errors import DataError, UsageError, counted
     from heedful.text.documents import Document, Documents
-    from heedful.text.readers import decode, read_documents
+    from heedful.text.files import decode
+    from heedful.text.readers import read_documents
 
     if file is None and (text is not None or label is not None):
         raise UsageError("--text and --label name columns of --file, which is not given.")

@@ -7,7 +7,8 @@ import typer
 
 if TYPE_CHECKING:
     from heedful.training.settings import Settings
-    from heedful.training.trained import Task, Trained
+    from heedful.training.task import Task
+    from heedful.training.trained import Trained
 
 
 def _option(help: str, *names: str, panel: str | None = None) -> typer.models.OptionInfo:
@@ -92,7 +93,8 @@ def train(
     from heedful.errors import UsageError
     from heedful.runs import RunFolder
     from heedful.training.settings import profiles
-    from heedful.training.trained import Task, read_settings
+    from heedful.training.task import Task
+    from heedful.training.trained import read_settings
 
     if vectors is not None and embedding_size is not None:
         raise UsageError("--embedding-size is for words without --vectors, which bring their own.")
@@ -145,7 +147,8 @@ def _train(
     from heedful.cli import show
     from heedful.runs import RunFolder
     from heedful.training.progress import EpochLines
-    from heedful.training.trained import Trained, check_same_training, train
+    from heedful.training.train import check_same_training, train
+    from heedful.training.trained import Trained
 
     folder = RunFolder(place)
     if resume and folder.is_finished:

@@ -14,7 +14,7 @@ from torch import Tensor
 from heedful.importance.recurrent import logits_without_each_word, recurrent_part
 from heedful.model.classifier import AttentionClassifier
 from heedful.model.decision import decide_many
-from heedful.model.encoders import TokenWise
+from heedful.model.layers import TokenWise
 from heedful.model.projections import frozen, softmax, uniform
 from heedful.text.batching import Batch
 

@@ -19,7 +19,8 @@ from heedful.model.classifier import AttentionClassifier
 from heedful.text.batching import Batches
 from heedful.text.vocabulary import Encoded
 from heedful.training.evaluate import predict
-from heedful.training.trained import Label, Trained
+from heedful.training.task import Label
+from heedful.training.trained import Trained
 
 USUAL_MEASURES = ("attention", "contribution", "gradient-x-input", "leave-one-out")
 DELETED = (1, 2, 3)  # how many top words are deleted

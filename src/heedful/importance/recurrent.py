@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from heedful.model.classifier import AttentionClassifier, Output
-from heedful.model.encoders import Recurrent, WithSkip, turn_round
+from heedful.model.layers import Recurrent, WithSkip, turn_round
 from heedful.model.recurrence import Steps, steps_of
 
 Embedded = Float[Tensor, "batch tokens embedding"]

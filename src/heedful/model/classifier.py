@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from heedful.model.encoders import Encoder
+from heedful.model.layers import Encoder
 from heedful.model.projections import Projection
 from heedful.text.batching import Batch
 

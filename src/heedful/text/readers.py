@@ -1,20 +1,14 @@
-"""Files to documents: CSV, TSV, JSON lines, Parquet, a folder per class, a folder of parts.
+"""Rows to documents, and files and folders to corpora.
 
-A row is a mapping from column name to value. Which columns hold text and label is guessed when
+Which columns hold text and label is guessed when
 obvious and asked for by name when not. Blank rows are skipped and counted; anything else that does
 not fit is refused with the place where it stands.
 """
 
-import csv
-import gzip
-import io
 import json
 import math
-import re
-import sys
-import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +23,7 @@ from heedful.text.documents import (
     space_separated,
     whole_characters,
 )
+from heedful.text.files import READERS, Row, decode, read_rows
 
 # Names that columns usually have, the likeliest first.
 TEXT_COLUMNS = (
@@ -47,9 +42,6 @@ PART_NAMES = {
 }
 
 MOST_CLASSES = 1000  # more different labels than this are taken for a mistake
-
-Row = Mapping[str, Any]
-NumberedRows = Iterator[tuple[int, Row]]
 
 
 def read(
@@ -88,7 +80,7 @@ def read_documents(
 ) -> tuple[Documents, list[str]]:
     """The documents of one file, and sentences about the rows that were left out."""
     path = Path(path)
-    rows = list(_rows(path))
+    rows = list(read_rows(path))
     if not rows:
         raise DataError(f"{path} holds no rows. Expected one document per row.")
     columns = list(dict.fromkeys(name for _, row in rows for name in row))
@@ -145,25 +137,11 @@ def check_labels(corpus: Corpus) -> None:
 def find_part(folder: Path, part: str) -> Path | None:
     """The file of a folder that holds the train, dev or test part."""
     for name in PART_NAMES[part]:
-        for suffix in _READERS:
+        for suffix in READERS:
             for ending in (suffix, suffix + ".gz"):
                 if (folder / (name + ending)).is_file():
                     return folder / (name + ending)
     return None
-
-
-def decode(data: bytes, path: Path) -> str:
-    """Bytes as UTF-8 text, a byte order mark dropped; the first bad byte is named with its line."""
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise DataError(f"{path} is UTF-16, not UTF-8. Save it as UTF-8 and try again.")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise DataError(
-            f"{path} is not UTF-8: byte 0x{data[error.start]:02x} at position {error.start:,}, "
-            f"line {line:,}. Save the file as UTF-8 and try again."
-        ) from None
 
 
 def _read_folder(
@@ -188,138 +166,6 @@ def _read_folder(
     if blank := len(documents) - len(kept):
         notes.append(f"{path.name}: {counted(blank, 'blank document')} skipped")
     return {"train": Documents(kept)}, notes
-
-
-def _rows(path: Path) -> NumberedRows:
-    """Numbered rows of a file; the number is the line where a row ends, or its row in Parquet."""
-    if path.is_dir():
-        raise DataError(f"{path} is a directory. Expected a file with one document per row.")
-    if not path.exists():
-        siblings = [p.name for p in path.parent.glob("*")] if path.parent.is_dir() else []
-        raise DataError(f"no such file: {path}.{nearest(path.name, siblings)}")
-    suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
-    is_zipped = bool(suffixes) and suffixes[-1] == ".gz"
-    suffix = (suffixes[-2] if len(suffixes) > 1 else "") if is_zipped else "".join(suffixes[-1:])
-    if suffix not in _READERS:
-        raise DataError(
-            f"{path}: files of kind {suffix or 'without an ending'!r} cannot be read. "
-            f"Expected one of {', '.join(_READERS)} (also .gz)."
-        )
-    try:
-        data = path.read_bytes()
-        if is_zipped:
-            data = gzip.decompress(data)
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise DataError(f"{path} is not a whole gzip file: {error}.") from None
-    if not data.strip():
-        raise DataError(f"{path} is empty. Expected one document per row.")
-    return _READERS[suffix](data, path)
-
-
-def _csv_rows(data: bytes, path: Path) -> NumberedRows:
-    text = decode(data, path)
-    header = re.sub(r'"[^"]*"', "", text.partition("\n")[0])
-    delimiter = next((mark for mark in ",;\t" if mark in header), ",")
-    return _table_rows(text, path, delimiter, csv.QUOTE_MINIMAL)
-
-
-def _tsv_rows(data: bytes, path: Path) -> NumberedRows:
-    text = decode(data, path)
-    lines = [line for line in text.split("\n") if line]
-    # Many TSV files never quote, so a quotation mark may be just a character. If every line has all
-    # its cells, no cell runs over a line end, and no pair of marks may swallow what lies between.
-    is_whole = len({line.count("\t") for line in lines}) == 1
-    quoting = csv.QUOTE_NONE if is_whole else csv.QUOTE_MINIMAL
-    return _table_rows(text, path, "\t", quoting)
-
-
-def _table_rows(text: str, path: Path, delimiter: str, quoting: Any) -> NumberedRows:
-    limit = csv.field_size_limit(sys.maxsize)  # a cell may hold a book
-    try:
-        stream = io.StringIO(text, newline="")
-        reader = csv.reader(stream, delimiter=delimiter, quoting=quoting, strict=True)
-        header = [name.strip() for name in next(reader)]
-        if twice := [name for name, count in Counter(header).items() if count > 1]:
-            raise DataError(f"{path} has more than one column named {twice[0]!r}.")
-        for cells in reader:
-            if len(cells) > len(header):
-                raise DataError(
-                    f"{path}, line {reader.line_num}: {len(cells)} cells, but the header names "
-                    f"{len(header)} columns ({', '.join(header)}). Is a {delimiter!r} inside a "
-                    "text that is not in quotation marks?"
-                )
-            if quoting == csv.QUOTE_NONE:
-                cells = [_unquoted(cell) for cell in cells]
-            yield reader.line_num, dict(zip(header, cells, strict=False))
-    except csv.Error as error:
-        raise DataError(
-            f"{path}, line {reader.line_num}: {error}. Is a quotation mark left open?"
-        ) from None
-    finally:
-        csv.field_size_limit(limit)
-
-
-def _unquoted(cell: str) -> str:
-    """A cell that is wholly in quotation marks without them; any other as it is."""
-    inside = cell[1:-1]
-    is_quoted = len(cell) > 1 and cell[0] == cell[-1] == '"' and '"' not in inside.replace('""', "")
-    return inside.replace('""', '"') if is_quoted else cell
-
-
-def _jsonl_rows(data: bytes, path: Path) -> NumberedRows:
-    for line, row in enumerate(decode(data, path).split("\n"), start=1):
-        if row.strip():
-            yield line, _json_row(row, path, line)
-
-
-def _json_rows(data: bytes, path: Path) -> NumberedRows:
-    text = decode(data, path)
-    if not text.lstrip().startswith("["):
-        return _jsonl_rows(data, path)
-    try:
-        rows = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{path} is not JSON: {error}.") from None
-    for number, row in enumerate(rows, start=1):
-        if not isinstance(row, dict):
-            raise DataError(f"{path}, item {number}: expected an object, got {row!r:.60}.")
-    return enumerate(rows, start=1)
-
-
-def _json_row(text: str, path: Path, line: int) -> Row:
-    try:
-        row = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{path}, line {line}: not JSON: {error}.") from None
-    if not isinstance(row, dict):
-        raise DataError(f"{path}, line {line}: expected an object, got {text:.60}.")
-    return row
-
-
-def _parquet_rows(data: bytes, path: Path) -> NumberedRows:
-    import pyarrow
-    import pyarrow.parquet
-
-    try:
-        table = pyarrow.parquet.read_table(pyarrow.BufferReader(data))
-    except (pyarrow.ArrowException, OSError) as error:
-        raise DataError(f"{path} is not a Parquet file: {error}.") from None
-    return enumerate(table.to_pylist(), start=1)
-
-
-def _text_rows(data: bytes, path: Path) -> NumberedRows:
-    return ((n, {"text": line}) for n, line in enumerate(decode(data, path).split("\n"), start=1))
-
-
-_READERS: dict[str, Callable[[bytes, Path], NumberedRows]] = {
-    ".csv": _csv_rows,
-    ".tsv": _tsv_rows,
-    ".jsonl": _jsonl_rows,
-    ".ndjson": _jsonl_rows,
-    ".json": _json_rows,
-    ".parquet": _parquet_rows,
-    ".txt": _text_rows,
-}
 
 
 def _choose_column(

@@ -1,18 +1,14 @@
-"""Documents and settings to a trained classifier, in memory and in a run folder.
+"""A trained classifier with everything around it, in memory and in a run folder.
 
-`train` is the one way a classifier comes about; the command line and the scikit-learn estimator
-both call it. `Trained` is the result: everything needed to predict, and where it came from.
+`Trained` holds what is needed to predict, and where it came from; `train.py` makes it.
 """
 
-import hashlib
-import math
 import platform
 import re
 import sys
 import time
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -23,66 +19,16 @@ from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
 from heedful import runs
-from heedful.errors import ConfigError, DataError, RunError, UnknownName, counted
+from heedful.errors import ConfigError, RunError, UnknownName, counted
 from heedful.model.build import build_model
 from heedful.model.classifier import AttentionClassifier, TextClassifier
 from heedful.runs import RunFolder
 from heedful.text.batching import Batches
-from heedful.text.documents import Corpus, fingerprints
-from heedful.text.readers import check_labels
+from heedful.text.documents import fingerprints
 from heedful.text.tokenize import Tokenizer
-from heedful.text.vectors import WordVectors, read_vectors
-from heedful.text.vocabulary import SPECIAL_WORDS
-from heedful.training.evaluate import evaluate, predict
-from heedful.training.fit import Watcher, fit
+from heedful.training.evaluate import predict
 from heedful.training.settings import STAGES, Settings
-
-Label = str | int | float | bool
-
-
-@dataclass(frozen=True)
-class Labelled:
-    """Texts with the number of each one's class."""
-
-    texts: Sequence[str]
-    labels: Int[ndarray, " documents"]
-
-    def __len__(self) -> int:
-        return len(self.texts)
-
-
-@dataclass(frozen=True)
-class Task:
-    """What is to be learnt: the classes, and documents to train, choose an epoch and test on."""
-
-    classes: tuple[Label, ...]
-    train: Labelled
-    dev: Labelled
-    test: Labelled
-    data: dict[str, Any]  # where the documents came from, for the record
-
-    @classmethod
-    def from_corpus(cls, corpus: Corpus, data: dict[str, Any]) -> "Task":
-        """The labels of a corpus as numbered classes."""
-        check_labels(corpus)
-        classes = sorted({str(label) for label in corpus.train.labels}, key=_by_number_then_name)
-        number_of = {label: number for number, label in enumerate(classes)}
-        train, dev, test = (
-            Labelled(part.texts, np.array([number_of[str(x)] for x in part.labels], dtype=np.int64))
-            for part in (corpus.train, corpus.dev, corpus.test)
-        )
-        return cls(tuple(classes), train, dev, test, {"name": corpus.name, **data})
-
-    def describe(self) -> dict[str, Any]:
-        """The facts that tell whether two trainings saw the same data."""
-        digest = hashlib.sha256()
-        for part in (self.train, self.dev, self.test):
-            digest.update(fingerprints(part.texts).tobytes() + part.labels.tobytes())
-        return {
-            **self.data,
-            "documents": {"train": len(self.train), "dev": len(self.dev), "test": len(self.test)},
-            "fingerprint": digest.hexdigest()[:16],
-        }
+from heedful.training.task import Label
 
 
 @dataclass(frozen=True)
@@ -190,7 +136,7 @@ class Trained:
     def save(self, path: str | Path) -> None:
         """Write a run folder; `load` reads it back."""
         folder = RunFolder.new(path)
-        folder.begin(_config(self.settings, self.classes, self.provenance.get("data", {})))
+        folder.begin(configuration(self.settings, self.classes, self.provenance.get("data", {})))
         self.write(folder)
 
     def write(self, folder: RunFolder) -> None:
@@ -202,62 +148,6 @@ class Trained:
         folder.write_lines(runs.HISTORY, self.history)
         folder.write_json(runs.METRICS, self.metrics)
         folder.finish(self.provenance)
-
-
-def train(
-    task: Task,
-    settings: Settings,
-    *,
-    folder: RunFolder | None = None,
-    device: str = "cpu",
-    watcher: Watcher | None = None,
-) -> Trained:
-    """Train a classifier; with a folder, save as it goes and go on from what is saved there."""
-    _check(task)
-    started = time.time()
-    if folder is not None and folder.is_begun:
-        check_same_training(folder, settings, task)
-    tokenizer = Tokenizer.learn(task.train.texts, settings.text)
-    words = tokenizer.words
-    vectors = _read_vectors(settings, words)
-    seed, target = settings.training.seed, choose_device(device)
-    model = build_model(
-        settings.model, len(words), len(task.classes), seed=seed, vectors=vectors
-    ).to(target)
-    batches = _batches(task.train, tokenizer, settings, target)
-    _check_words(batches, settings)
-    if folder is not None and not folder.is_begun:
-        folder.begin(_config(settings, task.classes, task.describe()))
-    history = fit(
-        model,
-        settings.training,
-        batches,
-        _batches(task.dev, tokenizer, settings, target) if len(task.dev) else None,
-        keeper=folder,
-        watcher=watcher,
-    )
-    trained = Trained(
-        settings=settings,
-        classes=task.classes,
-        tokenizer=tokenizer,
-        model=model,
-        history=history,
-        metrics=_metrics(model, task, tokenizer, settings, target),
-        provenance={
-            **environment(),
-            "device": str(target),
-            "seed": seed,
-            "data": task.describe(),
-            "documents_cut": batches.documents.cut,
-            "vocabulary": len(words) - len(SPECIAL_WORDS),
-            "vectors": _coverage(vectors, batches),
-            "seconds": round(time.time() - started, 1),
-        },
-        training_documents=np.sort(fingerprints(task.train.texts)),
-    )
-    if folder is not None:
-        trained.write(folder)
-    return trained
 
 
 def read_settings(folder: RunFolder) -> Settings:
@@ -302,104 +192,9 @@ def environment() -> dict[str, Any]:
     }
 
 
-def _config(settings: Settings, classes: Sequence[Label], data: dict[str, Any]) -> dict[str, Any]:
+def configuration(
+    settings: Settings, classes: Sequence[Label], data: dict[str, Any]
+) -> dict[str, Any]:
+    """What config.json holds."""
     heedful = environment()["versions"]["heedful"]
     return {"heedful": heedful, "classes": list(classes), "data": data, **settings.plain()}
-
-
-def check_same_training(folder: RunFolder, settings: Settings, task: Task) -> None:
-    """Refuse to go on with a run that was begun with other settings or on other documents."""
-    now = task.describe()["fingerprint"]
-    before = folder.read_config().get("data", {}).get("fingerprint")
-    if before != now:
-        raise RunError(
-            f"{folder.path} was begun on other documents (or another share of them): their "
-            f"fingerprint was {before}, now it is {now}. "
-            "Resume with the same data, or choose another folder."
-        )
-    begun, wanted = read_settings(folder).flat(), settings.flat()
-    for name, value in wanted.items():
-        if begun[name] != value:
-            raise RunError(
-                f"{folder.path} was begun with {name} = {begun[name]}, not {value}. "
-                "Resume with the same settings, or choose another folder."
-            )
-
-
-def _check(task: Task) -> None:
-    if len(task.classes) < 2:
-        raise DataError(
-            f"every training document has the same label ({', '.join(map(str, task.classes))}). "
-            "A classifier needs at least two different labels."
-        )
-    if not len(task.train):
-        raise DataError("there is no document to train on.")
-
-
-def _check_words(batches: Batches, settings: Settings) -> None:
-    if not len(batches.documents.token_ids):
-        raise DataError("the training documents hold no words.")
-    if (batches.documents.token_ids < len(SPECIAL_WORDS)).all():
-        raise DataError(
-            f"no word occurs in at least {settings.text.min_documents} training documents, so "
-            "there is no vocabulary. Lower min_documents or give more documents."
-        )
-
-
-def _batches(
-    part: Labelled, tokenizer: Tokenizer, settings: Settings, device: torch.device
-) -> Batches:
-    counts = Counter(part.labels.tolist())
-    weight = np.ones(len(part))
-    if settings.training.class_weights == "balanced":
-        weight = np.array([len(part) / (len(counts) * counts[k]) for k in part.labels.tolist()])
-    return Batches(
-        tokenizer.encode(part.texts),
-        part.labels,
-        weight,
-        batch_size=settings.training.batch_size,
-        device=device,
-    )
-
-
-def _read_vectors(settings: Settings, words: Sequence[str]) -> WordVectors | None:
-    if settings.model.vectors is None:
-        return None
-    return read_vectors(settings.model.vectors, {word: row for row, word in enumerate(words)})
-
-
-def _coverage(vectors: WordVectors | None, batches: Batches) -> dict[str, Any] | None:
-    if vectors is None:
-        return None
-    covered = vectors.found[batches.documents.token_ids].mean()
-    known = vectors.found[len(SPECIAL_WORDS) :].mean()
-    return {
-        "source": vectors.source,
-        "size": int(vectors.matrix.shape[1]),
-        "share_of_words_found": round(float(known), 4),
-        "share_of_training_tokens_covered": round(float(covered), 4),
-    }
-
-
-def _metrics(
-    model: TextClassifier,
-    task: Task,
-    tokenizer: Tokenizer,
-    settings: Settings,
-    device: torch.device,
-) -> dict[str, Any]:
-    majority = int(np.bincount(task.train.labels).argmax())
-    metrics: dict[str, Any] = {}
-    for name, part in (("dev", task.dev), ("test", task.test)):
-        if len(part):
-            scores = evaluate(model, _batches(part, tokenizer, settings, device))
-            share = float((part.labels == majority).mean())
-            metrics[name] = {**asdict(scores), "majority_accuracy": share}
-    return metrics
-
-
-def _by_number_then_name(label: str) -> tuple[float, str]:
-    try:
-        return (float(label), label)
-    except ValueError:
-        return (math.inf, label)

@@ -1,0 +1,134 @@
+"""The layers behind the encoders: embedded words to one state per token."""
+
+from abc import ABC, abstractmethod
+from typing import Literal
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from heedful.errors import ConfigError
+from heedful.model.recurrence import OrthogonalLSTM
+
+Embedded = Float[Tensor, "batch tokens embedding"]
+Hidden = Float[Tensor, "batch tokens hidden"]
+IsToken = Bool[Tensor, "batch tokens"]
+Skip = Literal["none", "concat", "residual"]
+"""How a word's own embedding joins its state."""
+
+
+class Encoder(nn.Module, ABC):
+    """A module from embedded words to one state per token."""
+
+    output_size: int
+    reads_context = True  # False: a state depends on its own word alone
+    is_two_way = False  # True: the second half of a state has read the text from its end
+
+    @abstractmethod
+    def forward(self, embedded: Embedded, is_token: IsToken) -> Hidden:
+        """The states; zero where there is no token."""
+
+
+class TokenWise(Encoder):
+    """The same map for every word, blind to its neighbours."""
+
+    reads_context = False
+
+    def __init__(self, embedding_size: int, output_size: int, layers: nn.Module) -> None:
+        super().__init__()
+        self.output_size = output_size
+        self.layers = layers
+
+    def forward(self, embedded: Embedded, is_token: IsToken) -> Hidden:
+        """The states."""
+        return self.layers(embedded) * is_token.unsqueeze(-1)
+
+
+class Convolutions(Encoder):
+    """One convolution per kernel size, side by side."""
+
+    def __init__(self, embedding_size: int, kernel_sizes: tuple[int, ...], filters: int) -> None:
+        super().__init__()
+        self.output_size = filters * len(kernel_sizes)
+        self.convolutions = nn.ModuleList(
+            nn.Conv1d(embedding_size, filters, width, padding=width // 2) for width in kernel_sizes
+        )
+
+    def forward(self, embedded: Embedded, is_token: IsToken) -> Hidden:
+        """The states."""
+        # Padding must be zero, or the words next to it would see how long the batch is.
+        channels_first = (embedded * is_token.unsqueeze(-1)).transpose(1, 2)
+        views = [convolve(channels_first) for convolve in self.convolutions]
+        return torch.cat(views, dim=1).relu().transpose(1, 2) * is_token.unsqueeze(-1)
+
+
+class Recurrent(Encoder):
+    """One recurrent layer, run in one or both directions without packing.
+
+    Padding stands at the end, so left to right it disturbs nothing. Right to left, each text is
+    turned round within its own length first. This equals a packed two-way call and costs less.
+    """
+
+    def __init__(self, embedding_size: int, hidden_size: int, cell: str, directions: int) -> None:
+        super().__init__()
+        make: dict[str, type[nn.Module]] = {
+            "rnn": nn.RNN,
+            "gru": nn.GRU,
+            "lstm": nn.LSTM,
+            "orthogonal-lstm": OrthogonalLSTM,
+        }
+        self.output_size = hidden_size * directions
+        self.is_two_way = directions == 2
+        self.forwards = make[cell](embedding_size, hidden_size, batch_first=True)
+        self.backwards = (
+            make[cell](embedding_size, hidden_size, batch_first=True) if self.is_two_way else None
+        )
+
+    def forward(self, embedded: Embedded, is_token: IsToken) -> Hidden:
+        """The states."""
+        hidden = self.forwards(embedded)[0]
+        if self.backwards is not None:
+            turned = self.backwards(turn_round(embedded, is_token))[0]
+            hidden = torch.cat([hidden, turn_round(turned, is_token)], dim=-1)
+        return hidden * is_token.unsqueeze(-1)
+
+
+class WithSkip(Encoder):
+    """An encoder whose states also carry their own word's embedding."""
+
+    def __init__(self, inner: Encoder, embedding_size: int, skip: Skip) -> None:
+        super().__init__()
+        self.inner = inner
+        self.is_concatenated = skip == "concat"
+        self.output_size = inner.output_size + embedding_size * self.is_concatenated
+
+    def forward(self, embedded: Embedded, is_token: IsToken) -> Hidden:
+        """The states."""
+        return self.join(self.inner(embedded, is_token), embedded * is_token.unsqueeze(-1))
+
+    def join(
+        self, state: Float[Tensor, "*rows hidden"], own: Float[Tensor, "*rows embedding"]
+    ) -> Float[Tensor, "*rows joined"]:
+        """A state and its own word's embedding as one."""
+        return torch.cat([state, own], dim=-1) if self.is_concatenated else state + own
+
+
+def with_skip(encoder: Encoder, embedding_size: int, skip: Skip) -> Encoder:
+    """The encoder, with each word's embedding joined to its state if asked for."""
+    if skip == "residual" and encoder.output_size != embedding_size:
+        raise ConfigError(
+            f"a residual embedding is added to the state, so their sizes must match: the encoder "
+            f"gives {encoder.output_size}, embeddings have {embedding_size}. "
+            "Change hidden_size (two directions double it) or use skip=concat."
+        )
+    return encoder if skip == "none" else WithSkip(encoder, embedding_size, skip)
+
+
+def turn_round(
+    rows: Float[Tensor, "batch tokens size"], is_token: IsToken
+) -> Float[Tensor, "batch tokens size"]:
+    """Each text from its last word to its first; padding stays where it is."""
+    lengths = is_token.sum(dim=1, keepdim=True)
+    place = torch.arange(rows.shape[1], device=rows.device)
+    source = torch.where(is_token, lengths - 1 - place, place)
+    return rows.gather(1, source.unsqueeze(-1).expand_as(rows))

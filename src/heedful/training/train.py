@@ -1,0 +1,182 @@
+"""A task and settings to a trained classifier: the one way a classifier comes about.
+
+The command line and the scikit-learn estimator both call `train`. With a run folder it saves as it
+goes, and goes on from what is saved there.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import torch
+
+from heedful.errors import DataError, RunError
+from heedful.model.build import build_model
+from heedful.model.classifier import TextClassifier
+from heedful.runs import RunFolder
+from heedful.text.batching import Batches
+from heedful.text.documents import fingerprints
+from heedful.text.tokenize import Tokenizer
+from heedful.text.vectors import WordVectors, read_vectors
+from heedful.text.vocabulary import SPECIAL_WORDS
+from heedful.training.evaluate import evaluate
+from heedful.training.fit import Watcher, fit
+from heedful.training.settings import Settings
+from heedful.training.task import Labelled, Task
+from heedful.training.trained import (
+    Trained,
+    choose_device,
+    configuration,
+    environment,
+    read_settings,
+)
+
+
+def train(
+    task: Task,
+    settings: Settings,
+    *,
+    folder: RunFolder | None = None,
+    device: str = "cpu",
+    watcher: Watcher | None = None,
+) -> Trained:
+    """Train a classifier; with a folder, save as it goes and go on from what is saved there."""
+    _check(task)
+    started = time.time()
+    if folder is not None and folder.is_begun:
+        check_same_training(folder, settings, task)
+    tokenizer = Tokenizer.learn(task.train.texts, settings.text)
+    words = tokenizer.words
+    vectors = _read_vectors(settings, words)
+    seed, target = settings.training.seed, choose_device(device)
+    model = build_model(
+        settings.model, len(words), len(task.classes), seed=seed, vectors=vectors
+    ).to(target)
+    batches = _batches(task.train, tokenizer, settings, target)
+    _check_words(batches, settings)
+    if folder is not None and not folder.is_begun:
+        folder.begin(configuration(settings, task.classes, task.describe()))
+    history = fit(
+        model,
+        settings.training,
+        batches,
+        _batches(task.dev, tokenizer, settings, target) if len(task.dev) else None,
+        keeper=folder,
+        watcher=watcher,
+    )
+    trained = Trained(
+        settings=settings,
+        classes=task.classes,
+        tokenizer=tokenizer,
+        model=model,
+        history=history,
+        metrics=_metrics(model, task, tokenizer, settings, target),
+        provenance={
+            **environment(),
+            "device": str(target),
+            "seed": seed,
+            "data": task.describe(),
+            "documents_cut": batches.documents.cut,
+            "vocabulary": len(words) - len(SPECIAL_WORDS),
+            "vectors": _coverage(vectors, batches),
+            "seconds": round(time.time() - started, 1),
+        },
+        training_documents=np.sort(fingerprints(task.train.texts)),
+    )
+    if folder is not None:
+        trained.write(folder)
+    return trained
+
+
+def check_same_training(folder: RunFolder, settings: Settings, task: Task) -> None:
+    """Refuse to go on with a run that was begun with other settings or on other documents."""
+    now = task.describe()["fingerprint"]
+    before = folder.read_config().get("data", {}).get("fingerprint")
+    if before != now:
+        raise RunError(
+            f"{folder.path} was begun on other documents (or another share of them): their "
+            f"fingerprint was {before}, now it is {now}. "
+            "Resume with the same data, or choose another folder."
+        )
+    begun, wanted = read_settings(folder).flat(), settings.flat()
+    for name, value in wanted.items():
+        if begun[name] != value:
+            raise RunError(
+                f"{folder.path} was begun with {name} = {begun[name]}, not {value}. "
+                "Resume with the same settings, or choose another folder."
+            )
+
+
+def _check(task: Task) -> None:
+    if len(task.classes) < 2:
+        raise DataError(
+            f"every training document has the same label ({', '.join(map(str, task.classes))}). "
+            "A classifier needs at least two different labels."
+        )
+    if not len(task.train):
+        raise DataError("there is no document to train on.")
+
+
+def _check_words(batches: Batches, settings: Settings) -> None:
+    if not len(batches.documents.token_ids):
+        raise DataError("the training documents hold no words.")
+    if (batches.documents.token_ids < len(SPECIAL_WORDS)).all():
+        raise DataError(
+            f"no word occurs in at least {settings.text.min_documents} training documents, so "
+            "there is no vocabulary. Lower min_documents or give more documents."
+        )
+
+
+def _batches(
+    part: Labelled, tokenizer: Tokenizer, settings: Settings, device: torch.device
+) -> Batches:
+    counts = Counter(part.labels.tolist())
+    weight = np.ones(len(part))
+    if settings.training.class_weights == "balanced":
+        weight = np.array([len(part) / (len(counts) * counts[k]) for k in part.labels.tolist()])
+    return Batches(
+        tokenizer.encode(part.texts),
+        part.labels,
+        weight,
+        batch_size=settings.training.batch_size,
+        device=device,
+    )
+
+
+def _read_vectors(settings: Settings, words: Sequence[str]) -> WordVectors | None:
+    if settings.model.vectors is None:
+        return None
+    return read_vectors(settings.model.vectors, {word: row for row, word in enumerate(words)})
+
+
+def _coverage(vectors: WordVectors | None, batches: Batches) -> dict[str, Any] | None:
+    if vectors is None:
+        return None
+    covered = vectors.found[batches.documents.token_ids].mean()
+    known = vectors.found[len(SPECIAL_WORDS) :].mean()
+    return {
+        "source": vectors.source,
+        "size": int(vectors.matrix.shape[1]),
+        "share_of_words_found": round(float(known), 4),
+        "share_of_training_tokens_covered": round(float(covered), 4),
+    }
+
+
+def _metrics(
+    model: TextClassifier,
+    task: Task,
+    tokenizer: Tokenizer,
+    settings: Settings,
+    device: torch.device,
+) -> dict[str, Any]:
+    majority = int(np.bincount(task.train.labels).argmax())
+    metrics: dict[str, Any] = {}
+    for name, part in (("dev", task.dev), ("test", task.test)):
+        if len(part):
+            scores = evaluate(model, _batches(part, tokenizer, settings, device))
+            share = float((part.labels == majority).mean())
+            metrics[name] = {**asdict(scores), "majority_accuracy": share}
+    return metrics
