@@ -36,6 +36,10 @@ class Steps(ABC):
 class SummedSteps(Steps, ABC):
     """A layer whose input and state products are simply added, so that its biases are one."""
 
+    from_input: Tensor
+    from_state: Tensor
+    bias: Tensor
+
     def __init__(self, layer: nn.RNNBase) -> None:
         self.hidden_size = layer.hidden_size
         self.from_input, self.from_state, *biases = layer.all_weights[0]
@@ -47,17 +51,24 @@ class SummedSteps(Steps, ABC):
 
 
 class LSTMSteps(SummedSteps):
-    """`nn.LSTM`: gates in PyTorch's order (enter, keep, candidate, leave)."""
+    """`nn.LSTM`, its gates in the order enter, keep, leave, candidate: three sigmoids in one."""
 
     parts = 2
+
+    def __init__(self, layer: nn.LSTM) -> None:
+        super().__init__(layer)
+        self.from_input = _sigmoids_first(self.from_input)
+        self.from_state = _sigmoids_first(self.from_state)
+        self.bias = _sigmoids_first(self.bias)
 
     def step(self, product: Products, state: State) -> State:
         """The state after one more input."""
         hidden, memory = state
         gates = hidden @ self.from_state.t() + product
-        enter, keep, candidate, leave = gates.chunk(4, dim=-1)
-        memory = keep.sigmoid() * memory + enter.sigmoid() * candidate.tanh()
-        return leave.sigmoid() * memory.tanh(), memory
+        sigmoids, candidate = gates.tensor_split([3 * self.hidden_size], dim=-1)
+        enter, keep, leave = sigmoids.sigmoid().chunk(3, dim=-1)
+        memory = torch.addcmul(keep * memory, enter, candidate.tanh())
+        return leave * memory.tanh(), memory
 
 
 class ElmanSteps(SummedSteps):
@@ -146,6 +157,12 @@ class OrthogonalLSTM(nn.Module):
             state = steps.step(product, state)
             states.append(state[0])
         return torch.stack(states, dim=1), state[0]
+
+
+def _sigmoids_first(rows: Tensor) -> Tensor:
+    """PyTorch's order of gates (enter, keep, candidate, leave) with the candidate last."""
+    enter, keep, candidate, leave = rows.chunk(4)
+    return torch.cat([enter, keep, leave, candidate])
 
 
 def steps_of(layer: nn.Module) -> Steps:
