@@ -6,6 +6,7 @@
     classifier = heedful.Classifier(encoder="bilstm", projection="sparsemax")
     classifier.fit(corpus.train.texts, corpus.train.labels)
     classifier.score(corpus.test.texts, corpus.test.labels)
+    print(heedful.audit(classifier, corpus.test).sentence)
 
 Names are imported when they are first used, so `import heedful` costs nothing.
 """
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from heedful.errors import HeedfulError
-    from heedful.estimator import Classifier
+    from heedful.estimator import Classifier, audit
     from heedful.text.datasets import load
     from heedful.text.documents import Corpus, Document, Documents
     from heedful.text.readers import read
@@ -32,6 +33,7 @@ _HOMES = {
     "Document": "heedful.text.documents",
     "Documents": "heedful.text.documents",
     "HeedfulError": "heedful.errors",
+    "audit": "heedful.estimator",
     "load": "heedful.text.datasets",
     "read": "heedful.text.readers",
     "recipes": "heedful.training",
@@ -55,6 +57,7 @@ __all__ = [
     "Document",
     "Documents",
     "HeedfulError",
+    "audit",
     "load",
     "read",
     "recipes",

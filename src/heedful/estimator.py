@@ -15,6 +15,10 @@ from numpy import ndarray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from heedful.auditing.audit import Audit
+from heedful.auditing.audit import audit as ask_all
+from heedful.auditing.questions import AuditSettings
+from heedful.auditing.subject import ClassifierSubject, OpenSubject
 from heedful.errors import DataError, counted
 from heedful.importance.explanation import USUAL_MEASURES, Explanation, explain
 from heedful.model.alignments import Alignment
@@ -176,6 +180,22 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         classifier.trained_ = trained
         classifier.classes_ = np.array(trained.classes)
         return classifier
+
+
+def audit(
+    classifier: Classifier | OpenSubject,
+    documents: Documents,
+    settings: AuditSettings | None = None,
+    asked: Sequence[str] | None = None,
+) -> Audit:
+    """Ask whether a classifier's attention explains its decisions on some documents.
+
+    The classifier is a fitted `Classifier`, or anything that keeps the protocol of `OpenSubject`.
+    """
+    if isinstance(classifier, Classifier):
+        check_is_fitted(classifier)
+        classifier = ClassifierSubject(classifier.trained_)
+    return ask_all(classifier, documents, settings, asked)
 
 
 def as_texts(texts: Texts) -> list[str]:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
 import heedful
 from heedful.auditing.audit import Audit, audit
@@ -130,6 +131,15 @@ def test_documents_of_one_word_are_left_out_and_counted(honest_model, corpus):
     assert found.answers[0].tests[0].score.left_out == 1
     with pytest.raises(DataError, match="one word only"):
         audit(ClassifierSubject(honest_model.trained_), mixed[20:], QUICK)
+
+
+def test_the_python_front_door_audits_a_classifier(honest_model, corpus):
+    some = corpus.test[:30]
+    direct = audit(ClassifierSubject(honest_model.trained_), some, QUICK, ["decisive"])
+    assert heedful.audit(honest_model, some, QUICK, ["decisive"]).answers == direct.answers
+    assert direct.to_frame().shape == (30, len(direct.columns))
+    with pytest.raises(NotFittedError):
+        heedful.audit(heedful.Classifier(), some)
 
 
 def test_bad_requests_are_refused(honest_model, corpus):
