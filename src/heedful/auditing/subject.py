@@ -17,7 +17,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
+from heedful.counterfactual import Counterfactual
 from heedful.counterfactual.adversarial import Adversarial
+from heedful.counterfactual.simple import RandomWeights
 from heedful.errors import ConfigError
 from heedful.importance import importances
 from heedful.model.classifier import AttentionClassifier
@@ -47,6 +49,12 @@ class Reading:
     def prediction(self) -> Int[ndarray, " documents"]:
         """The class that each document is given."""
         return self.probabilities.argmax(axis=1)
+
+    def moved(
+        self, probabilities: Float[ndarray, "documents attentions classes"]
+    ) -> Float[ndarray, "documents attentions"]:
+        """Total variation between the prediction and each of the others: half the differences."""
+        return np.abs(probabilities - self.probabilities[:, None]).sum(axis=-1) / 2
 
     @property
     def support(self) -> IsToken:
@@ -91,8 +99,8 @@ class OpenSubject(Subject):
         """Signed importance of each word for the prediction."""
 
     @abstractmethod
-    def adversarial(self, reading: Reading, search: Adversarial, seed: int) -> Attentions:
-        """Weights far from the shown ones that keep the prediction, as far as found."""
+    def otherwise(self, reading: Reading, counterfactual: Counterfactual, seed: int) -> Attentions:
+        """Other attentions than the shown ones: uniform, permuted, adversarial, …"""
 
 
 class ClassifierSubject(OpenSubject):
@@ -161,11 +169,12 @@ class ClassifierSubject(OpenSubject):
         scores = importances.make(measure)(self.model, batch, target)
         return scores.double().cpu().numpy()
 
-    def adversarial(self, reading: Reading, search: Adversarial, seed: int) -> Attentions:
-        """What a search on the fixed model finds."""
+    def otherwise(self, reading: Reading, counterfactual: Counterfactual, seed: int) -> Attentions:
+        """What the counterfactual makes of the shown weights."""
         batch, trace = reading.inner
+        shown = replace(trace, weights=torch.tensor(reading.weights).to(trace.weights))
         rng = torch.Generator().manual_seed(seed)
-        return search(self.model, trace, batch, rng).double().cpu().numpy()
+        return counterfactual(self.model, shown, batch, rng).double().cpu().numpy()
 
 
 class Decoration(OpenSubject):
@@ -174,19 +183,16 @@ class Decoration(OpenSubject):
     Whatever weights one puts in its place, it decides as before.
     """
 
-    def __init__(self, behind: OpenSubject, seed: int = 0, spread: float = 3.0) -> None:
+    def __init__(self, behind: OpenSubject, seed: int = 0) -> None:
         self.behind = behind
         self.classes = behind.classes
         self._rng = np.random.default_rng(seed)
-        self._spread = spread
 
     def read(self, texts: Sequence[str]) -> Reading:
         """The other subject's words and decisions, with weights drawn at random."""
         reading = self.behind.read(texts)
-        noise = np.exp(self._spread * self._rng.standard_normal(reading.is_token.shape))
-        shown = noise * reading.is_token
-        totals = np.maximum(shown.sum(axis=1, keepdims=True), 1e-300)
-        return replace(reading, weights=shown / totals)
+        seed = int(self._rng.integers(2**31))
+        return replace(reading, weights=self.behind.otherwise(reading, RandomWeights(), seed)[:, 0])
 
     def predict_kept(
         self,
@@ -214,7 +220,12 @@ class Decoration(OpenSubject):
             reading.weights if measure == "attention" else self.behind.importance(reading, measure)
         )
 
-    def adversarial(self, reading: Reading, search: Adversarial, seed: int) -> Attentions:
-        """All on the word with the least weight: nothing holds an adversary back."""
+    def otherwise(self, reading: Reading, counterfactual: Counterfactual, seed: int) -> Attentions:
+        """As the other subject; an adversary, whom nothing holds back, takes the farthest there is.
+
+        That is all on the word with the least weight.
+        """
+        if not isinstance(counterfactual, Adversarial):
+            return self.behind.otherwise(reading, counterfactual, seed)
         least = np.where(reading.is_token, reading.weights, np.inf).argmin(axis=1)
         return np.eye(reading.weights.shape[1])[least][:, None]

@@ -10,12 +10,11 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
 from heedful.auditing.rules import CUTS
 from heedful.errors import counted
-from heedful.training.progress import percent
+from heedful.training.progress import documents_bar, percent
 
 if TYPE_CHECKING:
     from heedful.auditing.audit import Audit
@@ -144,16 +143,8 @@ class DocumentBar:
 
     def __init__(self, documents: int, is_shown: bool) -> None:
         console = Console(stderr=True)
-        self._progress = Progress(
-            TextColumn("auditing"),
-            BarColumn(),
-            TextColumn("{task.completed:,}/{task.total:,} documents"),
-            TimeRemainingColumn(),
-            console=console,
-            transient=True,
-            disable=not (is_shown and console.is_terminal),
-        )
-        self._task = self._progress.add_task("", total=documents)
+        self._progress = documents_bar(console, is_shown and console.is_terminal)
+        self._task = self._progress.add_task("auditing", total=documents)
 
     def __enter__(self) -> "DocumentBar":
         self._progress.start()

@@ -12,15 +12,7 @@ class EpochLines(Watcher):
     def __init__(self, title: str) -> None:
         self.title = title
         self.console = Console(stderr=True, highlight=False)
-        self.progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TextColumn("{task.completed:,}/{task.total:,} documents"),
-            TimeRemainingColumn(),
-            console=self.console,
-            transient=True,
-            disable=not self.console.is_terminal,
-        )
+        self.progress = documents_bar(self.console, is_shown=self.console.is_terminal)
 
     def __enter__(self) -> "EpochLines":
         self.progress.start()
@@ -53,3 +45,16 @@ class EpochLines(Watcher):
 def percent(share: float) -> str:
     """0.8237 -> '82.4%'."""
     return f"{100 * share:.1f}%"
+
+
+def documents_bar(console: Console, is_shown: bool) -> Progress:
+    """A bar that counts documents and shows the time left; it leaves nothing behind."""
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed:,}/{task.total:,} documents"),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=not is_shown,
+    )

@@ -18,6 +18,7 @@ from heedful.auditing.questions.question import (
     questions,
 )
 from heedful.auditing.subject import OpenSubject, Reading
+from heedful.counterfactual.simple import Permuted, uniform
 
 ORDERS = ("attention-x-gradient", "contribution")  # the best importance order is one of these
 NOTHING = 1e-9  # a move of the prediction below this is none
@@ -37,18 +38,19 @@ class Decisive(Question):
     ) -> dict[str, Column]:
         """Total variation between predictions, and shares of the support erased."""
         reading = chunk.reading
-        permuted = subject.decide(reading, _permuted(reading, settings.permutations, rng))
-        even = reading.is_token / np.maximum(reading.is_token.sum(axis=1, keepdims=True), 1)
-        words = reading.weights.shape[1]
-        one_hot = np.broadcast_to(np.eye(words), (len(even), words, words))
-        at_one_word = _moved(reading, subject.decide(reading, one_hot))
+        seed = int(rng.integers(2**31))
+        permuted = subject.otherwise(reading, Permuted(settings.permutations), seed)
+        even = subject.otherwise(reading, uniform, seed)
+        documents, words = reading.weights.shape
+        one_hot = np.broadcast_to(np.eye(words), (documents, words, words))
+        at_one_word = reading.moved(subject.decide(reading, one_hot))
         nothing = subject.without_evidence(reading)[:, None]
         draws = rng.random((settings.random_draws, *reading.weights.shape))
         flips = np.mean([_share_to_flip(subject, reading, draw) for draw in draws], axis=0)
         return {
-            "permuted_tvd": np.median(_moved(reading, permuted), axis=1),
-            "uniform_tvd": _moved(reading, subject.decide(reading, even[:, None]))[:, 0],
-            "no_evidence_tvd": _moved(reading, nothing)[:, 0],
+            "permuted_tvd": np.median(reading.moved(subject.decide(reading, permuted)), axis=1),
+            "uniform_tvd": reading.moved(subject.decide(reading, even))[:, 0],
+            "no_evidence_tvd": reading.moved(nothing)[:, 0],
             "reachable_tvd": np.where(reading.is_token, at_one_word, 0.0).max(axis=1),
             "max_weight": reading.weights.max(axis=1),
             "flip_share_attention": _share_to_flip(subject, reading, reading.weights),
@@ -80,25 +82,6 @@ class Decisive(Question):
         best, _ = cross_fitted_best(columns, candidates, "lower", rng)
         flips = (columns["flip_share_attention"], columns["flip_share_random"], best)
         return [*moves, self.result("erase until flip", "lower", flips, settings, rng)]
-
-
-def _permuted(
-    reading: Reading, count: int, rng: np.random.Generator
-) -> Float[ndarray, "documents permutations words"]:
-    """The shown weights dealt out anew among the words, many times."""
-    documents, words = reading.weights.shape
-    keys = rng.random((documents, count, words))
-    keys[~np.broadcast_to(reading.is_token[:, None], keys.shape)] = 2.0  # padding stays behind
-    order = keys.argsort(axis=-1)
-    weights = np.broadcast_to(reading.weights[:, None], keys.shape)
-    return np.take_along_axis(weights, order, axis=-1)
-
-
-def _moved(
-    reading: Reading, probabilities: Float[ndarray, "documents attentions classes"]
-) -> Float[ndarray, "documents attentions"]:
-    """Total variation between the prediction and others: half the sum of differences."""
-    return np.abs(probabilities - reading.probabilities[:, None]).sum(axis=-1) / 2
 
 
 def _share_to_flip(

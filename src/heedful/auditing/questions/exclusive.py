@@ -32,8 +32,8 @@ class Exclusive(Question):
         """The largest divergence found with the same prediction, and the largest there is."""
         reading = chunk.reading
         seed = int(rng.integers(2**31))
-        found = subject.adversarial(reading, settings.search, seed)
-        moved = np.abs(subject.decide(reading, found) - reading.probabilities[:, None]).sum(-1) / 2
+        found = subject.otherwise(reading, settings.search, seed)
+        moved = reading.moved(subject.decide(reading, found))
         distance = np.stack(
             [js_divergence(found[:, k], reading.weights) for k in range(found.shape[1])], axis=1
         )
