@@ -8,7 +8,7 @@ import heedful
 SOURCE = Path(heedful.__file__).parent
 ORDER = [
     *("errors", "config", "registry", "runs", "text", "model", "training"),
-    *("importance", "counterfactual", "auditing", "analysis", "estimator", "cli"),
+    *("importance", "counterfactual", "auditing", "plots", "report", "estimator", "cli"),
 ]
 
 

@@ -19,6 +19,7 @@ from heedful.model.classifier import TextClassifier
 from heedful.runs import RunFolder
 from heedful.text.batching import Batches
 from heedful.text.documents import fingerprints
+from heedful.text.token_classes import label_counts
 from heedful.text.tokenize import Tokenizer
 from heedful.text.vectors import WordVectors, read_vectors
 from heedful.text.vocabulary import SPECIAL_WORDS
@@ -85,6 +86,9 @@ def train(
             "seconds": round(time.time() - started, 1),
         },
         training_documents=np.sort(fingerprints(task.train.texts)),
+        label_counts=label_counts(
+            batches.documents, task.train.labels, len(task.classes), len(words)
+        ),
     )
     if folder is not None:
         trained.write(folder)

@@ -57,6 +57,7 @@ class Trained:
     metrics: dict[str, Any]
     provenance: dict[str, Any]
     training_documents: Int[ndarray, " documents"]  # sorted fingerprints
+    label_counts: Int[ndarray, "classes vocabulary"]  # of every word in them, by label
 
     @property
     def device(self) -> torch.device:
@@ -131,6 +132,7 @@ class Trained:
             metrics=folder.read_json(runs.METRICS),
             provenance=folder.read_json(runs.PROVENANCE),
             training_documents=documents["fingerprints"].numpy(),
+            label_counts=documents["label_counts"].numpy(),
         )
 
     def save(self, path: str | Path) -> None:
@@ -143,8 +145,13 @@ class Trained:
         """Write everything but the configuration, which stands there since training began."""
         folder.write_bytes(runs.TOKENIZER, self.tokenizer.to_json().encode())
         folder.write_tensors(runs.MODEL, self.model.state_dict())
-        documents = torch.from_numpy(self.training_documents)
-        folder.write_tensors(runs.TRAINING_DOCUMENTS, {"fingerprints": documents})
+        folder.write_tensors(
+            runs.TRAINING_DOCUMENTS,
+            {
+                "fingerprints": torch.from_numpy(self.training_documents),
+                "label_counts": torch.from_numpy(self.label_counts),
+            },
+        )
         folder.write_lines(runs.HISTORY, self.history)
         folder.write_json(runs.METRICS, self.metrics)
         folder.finish(self.provenance)

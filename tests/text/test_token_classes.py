@@ -2,14 +2,14 @@ import numpy as np
 import pytest
 
 import heedful
-from heedful.analysis.token_classes import classify_tokens, label_counts
+from heedful.text.token_classes import classify_tokens, label_counts
 from heedful.text.tokenize import TextSettings, Tokenizer
 
 
 def test_counts_are_of_occurrences_not_documents():
     texts = ["good good bad", "bad"]
     tokenizer = Tokenizer.learn(texts, TextSettings(min_documents=1))
-    counts = label_counts(tokenizer.encode(texts), np.array([1, 0]), len(tokenizer.words))
+    counts = label_counts(tokenizer.encode(texts), np.array([1, 0]), 2, len(tokenizer.words))
     good = tokenizer.words.index("good")
     bad = tokenizer.words.index("bad")
     assert counts[:, good].tolist() == [0, 2]
@@ -38,6 +38,6 @@ def test_sst_has_the_published_412_265_1384(data_dir):
     settings = TextSettings(split=corpus.split, min_documents=1, max_words=10_000)
     tokenizer = Tokenizer.learn(corpus.train.texts, settings)
     labels = np.array([int(str(label)) for label in corpus.train.labels])
-    counts = label_counts(tokenizer.encode(corpus.train.texts), labels, len(tokenizer.words))
+    counts = label_counts(tokenizer.encode(corpus.train.texts), labels, 2, len(tokenizer.words))
     negative, positive, neutral = classify_tokens(counts).counts
     assert (positive, negative, neutral) == (412, 265, 1384)  # Sun & Lu 2020, supplement

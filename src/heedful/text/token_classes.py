@@ -32,15 +32,14 @@ class TokenClasses:
 
 
 def label_counts(
-    documents: Encoded, labels: Int[ndarray, " documents"], vocabulary: int
-) -> Int[ndarray, "labels vocabulary"]:
+    documents: Encoded, labels: Int[ndarray, " documents"], classes: int, vocabulary: int
+) -> Int[ndarray, "classes vocabulary"]:
     """How often each word occurs in the documents of each label, every occurrence counted."""
     label_of_word = np.repeat(labels, documents.lengths)
-    rows = int(labels.max()) + 1
     flat = np.bincount(
-        label_of_word * vocabulary + documents.token_ids, minlength=rows * vocabulary
+        label_of_word * vocabulary + documents.token_ids, minlength=classes * vocabulary
     )
-    return flat.reshape(rows, vocabulary)
+    return flat.reshape(classes, vocabulary)
 
 
 def classify_tokens(counts: Int[ndarray, "labels vocabulary"]) -> TokenClasses:

@@ -1,1 +1,0 @@
-"""The papers' other instruments: what is counted and computed beside the audit."""
