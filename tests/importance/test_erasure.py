@@ -2,7 +2,7 @@ import captum.attr
 import pytest
 import torch
 
-from heedful.importance import importances
+from heedful.importance import importances, recurrent
 from heedful.importance.deletion import logits_without_each
 from heedful.model.alignments import alignments
 from heedful.model.encoders import encoders
@@ -51,6 +51,27 @@ def test_deletion_is_exact_with_the_words_own_embedding_joined(encoder, skip):
 @pytest.mark.parametrize("encoder", ["embedding", "bigru"])
 def test_deletion_is_exact_where_no_shortcut_applies(changes, encoder):
     assert_exact(a_model(encoder=encoder, **changes), a_batch(5, 3, 1))
+
+
+@pytest.mark.parametrize("encoder", ["bilstm", "gru"])
+@pytest.mark.parametrize("rows_at_once", [1, 8, 14])
+def test_deletion_is_the_same_however_many_texts_travel_together(
+    encoder, rows_at_once, monkeypatch
+):
+    monkeypatch.setattr(recurrent, "ROWS_AT_ONCE", rows_at_once)
+    model, batch = a_model(encoder=encoder), a_batch(7, 6, 4, 2, 2)
+    assert_exact(model, batch)
+    assert logits_without_each(model, batch).shape == (5, 7, 2)
+
+
+def test_deletion_is_exact_for_an_alignment_that_is_not_known_to_begin_linearly():
+    class Longest(torch.nn.Module):
+        def forward(self, keys, query=None):
+            return keys.norm(dim=-1)
+
+    model = a_model(encoder="bilstm")
+    model.alignment = Longest()
+    assert_exact(model, a_batch(5, 3, 1))
 
 
 def test_the_rank_one_change_survives_a_weight_of_almost_one():

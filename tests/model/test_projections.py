@@ -55,6 +55,46 @@ def test_sparse_maps_and_their_gradients_equal_the_entmax_package_on_long_rows(s
         torch.testing.assert_close(ours_back, theirs_back, atol=1e-7, rtol=1e-6)
 
 
+@pytest.mark.parametrize("spread", [0.1, 1.0, 3.0])
+@pytest.mark.parametrize("sparsity", [-1.0, 0.0, 0.5])
+def test_derivatives_of_sparsegen_equal_the_entmax_packages_of_stretched_scores(spread, sparsity):
+    torch.manual_seed(0)
+    rows = spread * torch.randn(32, 200, dtype=torch.float64)
+    upstream, direction = torch.randn_like(rows).requires_grad_(), torch.randn_like(rows)
+    results = []
+    for project in (
+        lambda scores: Sparsegen(sparsity)(scores, all_tokens(scores)),
+        lambda scores: yardstick.sparsemax(scores / (1 - sparsity), dim=-1),
+    ):
+        scores = rows.clone().requires_grad_()
+        (once,) = torch.autograd.grad(project(scores), scores, upstream, create_graph=True)
+        (twice,) = torch.autograd.grad(once, upstream, direction, create_graph=True)
+        loss = (project(scores).square() * upstream.detach()).sum()
+        (first,) = torch.autograd.grad(loss, scores, create_graph=True)
+        results.append((once, twice, torch.autograd.grad(first.square().sum(), scores)[0]))
+    for ours, theirs in zip(*results, strict=True):
+        torch.testing.assert_close(ours, theirs, atol=1e-9, rtol=1e-6)
+
+
+def test_no_gradient_reaches_padding_or_passes_through_it():
+    scores = torch.randn(3, 6, dtype=torch.float64)
+    is_token = torch.arange(6) < torch.tensor([[6], [2], [0]])
+    padded, bare = scores.clone().requires_grad_(), scores[1:2, :2].clone().requires_grad_()
+    upstream = torch.randn_like(scores)
+    weights = sparsemax(padded, is_token)
+    (gradient,) = torch.autograd.grad(weights, padded, upstream)
+    (expected,) = torch.autograd.grad(sparsemax(bare, all_tokens(bare)), bare, upstream[1:2, :2])
+    torch.testing.assert_close(gradient[1:2, :2], expected)
+    assert (gradient[~is_token] == 0).all()
+
+
+def test_rows_of_equal_scores_share_equally_and_the_search_for_the_support_ends():
+    scores = torch.full((4, 1000), 0.1).cumsum(dim=0)  # rounding may move the threshold
+    torch.testing.assert_close(
+        sparsemax(scores, all_tokens(scores)), torch.full_like(scores, 1e-3), atol=1e-6, rtol=0
+    )
+
+
 @given(scores=score_rows(), sparsity=st.floats(-50, 0.95))
 def test_sparsegen_is_sparsemax_of_stretched_scores(scores, sparsity):
     ours = Sparsegen(sparsity)(scores, all_tokens(scores))

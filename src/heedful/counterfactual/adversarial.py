@@ -1,5 +1,10 @@
-"""A very different attention that leads to the same decision, sought on the fixed model."""
+"""A very different attention that leads to the same decision, sought on the fixed model.
 
+The objective is written twice: plainly in `Adversarial.objective`, which any model can be sought
+with, and as a gradient taken by hand in `_Slope`, for models whose output is linear.
+"""
+
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -9,10 +14,15 @@ from torch import Tensor
 
 from heedful.config import above, at_least
 from heedful.counterfactual.family import Attentions, counterfactuals
-from heedful.model.classifier import AttentionClassifier, Trace
+from heedful.model.classifier import AttentionClassifier, Output, Trace
 from heedful.model.decision import decide_many
 from heedful.model.projections import softmax
 from heedful.text.batching import Batch
+
+# Documents stand last: sums over short texts are then sums of long rows, and two candidates of all
+# documents are two contiguous blocks.
+Columns = Float[Tensor, "candidates tokens batch"]
+LEAST = 1e-30  # no weight that matters is smaller; keeps the logarithm of 0 finite
 
 
 @counterfactuals.register("adversarial")
@@ -23,8 +33,8 @@ class Adversarial:
     minimise  sum over candidates of  - JSD(candidate, own) + penalty * max(TVD - tolerance, 0)
               - mean JSD between two candidates
 
-    All documents and candidates of a batch are sought at once. The states do not change and the
-    decision is linear in the context, so a step never touches the encoder.
+    All documents and candidates of a batch are sought at once, with Adam (AMSGrad). The states do
+    not change and the decision is linear in the context, so a step never touches the encoder.
     """
 
     candidates: int = 5
@@ -43,31 +53,121 @@ class Adversarial:
         self, model: AttentionClassifier, trace: Trace, batch: Batch, rng: torch.Generator
     ) -> Attentions:
         """The candidates' weights after the last step."""
-        hidden, own = trace.hidden.detach(), trace.weights.detach().unsqueeze(1)
-        usual = trace.logits.detach().softmax(dim=-1).unsqueeze(1)
-        shape = (hidden.shape[0], self.candidates, hidden.shape[1])
+        shape = (trace.hidden.shape[0], self.candidates, trace.hidden.shape[1])
         is_token = batch.is_token.unsqueeze(1).expand(shape)
-        start = self.spread * torch.randn(shape, generator=rng)
-        scores = start.to(hidden).requires_grad_()
+        start = (self.spread * torch.randn(shape, generator=rng)).to(trace.hidden)
+        # No weight goes to padding, so no gradient either: its scores stay where they are.
+        start = start.masked_fill(~is_token, torch.finfo(start.dtype).min / 4)
+        scores = start.permute(1, 2, 0).contiguous()
         optimizer = torch.optim.Adam([scores], lr=self.learning_rate, amsgrad=True, fused=True)
-        with torch.enable_grad():
-            for _ in range(self.steps):
-                weights = softmax(scores, is_token)
-                probabilities = decide_many(model, hidden, weights).softmax(dim=-1)
-                moved = (probabilities - usual).abs().sum(dim=-1) / 2
-                excess = (moved - self.tolerance).relu()
-                loss = (self.penalty * excess - js_divergence(weights, own)).sum()
-                if self.candidates > 1:
-                    loss = loss - self._mean_distance(weights).sum()
-                optimizer.zero_grad()
-                (scores.grad,) = torch.autograd.grad(loss, [scores])
-                optimizer.step()
-        return softmax(scores.detach(), is_token)
+        slope = self.slope(model, trace)
+        for _ in range(self.steps):
+            scores.grad = slope(scores)
+            optimizer.step()
+        return softmax(scores.permute(2, 0, 1), is_token)
+
+    def objective(
+        self, model: AttentionClassifier, trace: Trace, weights: Attentions
+    ) -> Float[Tensor, " batch"]:
+        """What is minimised, per document."""
+        logits = decide_many(model, trace.hidden.detach(), weights)
+        penalties = self.penalties(logits, trace.logits.detach())
+        far = js_divergence(weights, trace.weights.detach().unsqueeze(1))
+        return (penalties - far).sum(dim=1) - self._mean_distance(weights)
+
+    def penalties(
+        self,
+        logits: Float[Tensor, "batch attentions classes"],
+        usual: Float[Tensor, "batch classes"],
+    ) -> Float[Tensor, "batch attentions"]:
+        """penalty * max(TVD - tolerance, 0) of each candidate's decision."""
+        moved = logits.softmax(dim=-1) - usual.softmax(dim=-1).unsqueeze(1)
+        return self.penalty * (moved.abs().sum(dim=-1) / 2 - self.tolerance).relu()
+
+    def slope(self, model: AttentionClassifier, trace: Trace) -> Callable[[Columns], Columns]:
+        """The gradient of `objective`, summed over documents, as a function of the scores."""
+        output = model.output
+        if isinstance(output, Output):
+            return _Slope(self, output, trace)
+
+        def by_autograd(scores: Columns) -> Columns:
+            with torch.enable_grad():
+                scores = scores.detach().requires_grad_()
+                weights = scores.softmax(dim=1).permute(2, 0, 1)
+                total = self.objective(model, trace, weights).sum()
+                return torch.autograd.grad(total, scores)[0]
+
+        return by_autograd
 
     def _mean_distance(self, weights: Attentions) -> Float[Tensor, " batch"]:
-        """Mean JSD between two candidates."""
+        """Mean JSD between two candidates; 0 for a single one."""
+        if self.candidates == 1:
+            return weights.new_zeros(len(weights))
         first, second = zip(*combinations(range(self.candidates), 2), strict=True)
         return js_divergence(weights[:, list(first)], weights[:, list(second)]).mean(dim=-1)
+
+
+class _Slope:
+    """The gradient of the objective with respect to the scores, written out.
+
+    d JSD(w, v) / dw     = (log w - log (w + v)) / 2 + constant
+    d objective / dw_i   = (log (w_i + own) - log w_i) / 2
+                           + sum over j of (log (w_i + w_j) - log w_i) / (2 pairs)
+                           + sum over classes of  d penalty / d margin * margin of each word
+    d objective / dscore = w * (d objective / dw - <w, d objective / dw>)
+
+    A margin is a class's logit less the first class's. What is constant along a text falls out in
+    the last line, so log w is the score itself. All large tensors are made once: a step is a few
+    dozen passes over memory and nothing else.
+    """
+
+    def __init__(self, search: Adversarial, output: Output, trace: Trace) -> None:
+        self.search = search
+        self.own = trace.weights.detach().t().clamp(min=LEAST).contiguous()
+        self.usual = trace.logits.detach().softmax(dim=-1).t().unsqueeze(1)
+        # Weights sum to 1, so the logits of a mixture of states are the mixture of their logits.
+        hidden = trace.hidden.detach()
+        of_words = output(hidden.flatten(0, 1)).detach().unflatten(0, hidden.shape[:2])
+        self.margins = (of_words[..., 1:] - of_words[..., :1]).permute(2, 1, 0).contiguous()
+        self.weights, self.positive, self.room, self.result = self.own.new_empty(
+            4, search.candidates, *self.own.shape
+        )
+
+    def __call__(self, scores: Columns) -> Columns:
+        """The gradient; the next call overwrites it."""
+        weights = torch.softmax(scores, 1, out=self.weights)
+        result = self._of_divergences(scores, weights)
+        for margin, pull in zip(self.margins, self._of_penalty(weights), strict=True):
+            result.addcmul_(pull.unsqueeze(1), margin)
+        mean = torch.mul(weights, result, out=self.room).sum(dim=1, keepdim=True)
+        return result.sub_(mean).mul_(weights)
+
+    def _of_divergences(self, scores: Columns, weights: Columns) -> Columns:
+        """d (- divergences) / dw, up to constants."""
+        candidates = len(scores)
+        of_pair = 1 / (candidates * (candidates - 1)) if candidates > 1 else 0.0
+        result = torch.mul(scores, -(1 / 2 + of_pair * (candidates - 1)), out=self.result)
+        positive = torch.clamp(weights, min=LEAST, out=self.positive)
+        result.add_(torch.add(positive, self.own, out=self.room).log_(), alpha=1 / 2)
+        for apart in range(1, candidates):  # all pairs of candidates this far apart at once
+            logs = torch.add(positive[apart:], positive[:-apart], out=self.room[apart:]).log_()
+            result[apart:].add_(logs, alpha=of_pair)
+            result[:-apart].add_(logs, alpha=of_pair)
+        return result
+
+    def _of_penalty(self, weights: Columns) -> Float[Tensor, "margins candidates batch"]:
+        """d penalty / d margin.
+
+        d TVD / d logit_c = p_c (s_c - <p, s>),   s_c = sign(p_c - usual_c) / 2
+        """
+        margins = [torch.mul(weights, each, out=self.room).sum(dim=1) for each in self.margins]
+        logits = torch.stack([torch.zeros_like(margins[0]), *margins])
+        probabilities = logits.softmax(dim=0)
+        moved = probabilities - self.usual
+        is_beyond = moved.abs().sum(dim=0) / 2 > self.search.tolerance
+        sides = moved.sign() / 2
+        slopes = probabilities * (sides - (probabilities * sides).sum(dim=0))
+        return self.search.penalty * is_beyond * slopes[1:]
 
 
 def js_divergence(
@@ -79,4 +179,4 @@ def js_divergence(
 
 def entropy(weights: Float[Tensor, "*rows tokens"]) -> Float[Tensor, "*rows"]:
     """- sum of w log w in nats; a weight of 0 adds nothing, and its gradient is finite."""
-    return -torch.where(weights > 0, weights * weights.clamp(min=1e-30).log(), 0.0).sum(dim=-1)
+    return -torch.where(weights > 0, weights * weights.clamp(min=LEAST).log(), 0.0).sum(dim=-1)

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from heedful.importance.measure import gradients_in_eval
 from heedful.model.classifier import AttentionClassifier
 from heedful.model.layers import Recurrent, turn_round
-from heedful.model.recurrence import LSTMSteps
+from heedful.model.recurrence import LSTMSteps, State
 from heedful.text.batching import Batch
 
 Matrix = Float[Tensor, "batch states words"]
@@ -140,7 +140,7 @@ def _slopes(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """What the pass back multiplies with at each step, from one pass forward."""
     products = steps.products(inputs).transpose(0, 1)
-    state = (products.new_zeros(inputs.shape[0], steps.hidden_size),) * 2
+    state: State = (products.new_zeros(inputs.shape[0], steps.hidden_size),) * steps.parts
     gates, memories = [], [state[1]]
     for product in products:
         gates.append(state[0] @ steps.from_state.t() + product)

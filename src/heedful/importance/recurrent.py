@@ -5,108 +5,146 @@ to left. So each direction only takes the steps behind the deleted word, and the
 inputs, most of the work with wide embeddings, are taken once for all deletions.
 """
 
-from collections.abc import Callable
-
 import torch
 from jaxtyping import Bool, Float
-from torch import Tensor
+from torch import Tensor, nn
 
+from heedful.model.alignments import KeyScores
 from heedful.model.classifier import AttentionClassifier, Output
 from heedful.model.layers import Recurrent, WithSkip, turn_round
-from heedful.model.recurrence import Steps, steps_of
+from heedful.model.recurrence import steps_of
 
 Embedded = Float[Tensor, "batch tokens embedding"]
 Hidden = Float[Tensor, "batch tokens hidden"]
 IsToken = Bool[Tensor, "batch tokens"]
+Logits = Float[Tensor, "batch tokens classes"]
+Inner = Float[Tensor, "*rows inner"]
+Views = Float[Tensor, "*rows views"]
 Pairs = Float[Tensor, "batch deleted tokens views"]
-Look = Callable[[Tensor, int], Tensor]
-"""(changed states [deleted batch hidden], place) -> attention score and outputs of each."""
+ROWS_AT_ONCE = 1600  # shortened texts that travel together, so that their gates fit into a cache
 
 
 def recurrent_part(model: AttentionClassifier) -> Recurrent | None:
     """The recurrent encoder whose states can be taken up again, if the model has one."""
     encoder = model.encoder.inner if isinstance(model.encoder, WithSkip) else model.encoder
-    is_linear = isinstance(model.output, Output)
-    return encoder if isinstance(encoder, Recurrent) and is_linear else None
+    is_known = isinstance(model.output, Output) and isinstance(model.alignment, KeyScores)
+    return encoder if isinstance(encoder, Recurrent) and is_known else None
 
 
+@torch.no_grad()
 def logits_without_each_word(
     model: AttentionClassifier, encoder: Recurrent, embedded: Embedded, is_token: IsToken
-) -> Float[Tensor, "batch tokens classes"]:
+) -> Logits:
     """For each word of each document, the logits of the document without it."""
-    turned = turn_round(embedded, is_token)
-    forth = encoder.forwards(embedded)[0]
+    is_cached = embedded.device.type == "cpu"
+    at_once = max(1, ROWS_AT_ONCE // embedded.shape[1]) if is_cached else len(embedded)
+    parts = zip(embedded.split(at_once), is_token.split(at_once), strict=True)
+    return torch.cat([_logits_of_few(model, encoder, *part) for part in parts])
+
+
+def _logits_of_few(
+    model: AttentionClassifier, encoder: Recurrent, embedded: Embedded, is_token: IsToken
+) -> Logits:
+    """The same for documents that are taken at once; zero behind the longest."""
+    width, longest = is_token.shape[1], max(1, int(is_token.sum(dim=1).max()))
+    embedded, is_token = embedded[:, :longest], is_token[:, :longest]
+    sight = _Sight(model)
     if encoder.backwards is None:
-        after = _pairs(steps_of(encoder.forwards), embedded, _look(model, embedded, None))
-        # One way only: the states before the deleted word stay as they are.
-        at_each = _views(model, forth, embedded).unsqueeze(1)
-        before = at_each.expand_as(after)
+        after, before = _one_way(encoder.forwards, sight, embedded)
     else:
-        back = turn_round(encoder.backwards(turned)[0], is_token)
-        look_forth = _look(model, embedded, back)
-        look_back = _look(model, turned, turn_round(forth, is_token), is_turned=True)
-        after = _pairs(steps_of(encoder.forwards), embedded, look_forth)
-        before = _turn_pairs(_pairs(steps_of(encoder.backwards), turned, look_back), is_token)
-    place = torch.arange(is_token.shape[1], device=is_token.device)
+        layers = (encoder.forwards, encoder.backwards)
+        after, before = _both_ways(layers, sight, embedded, is_token)
+    place = torch.arange(longest, device=is_token.device)
     pairs = torch.where((place > place.unsqueeze(1)).unsqueeze(-1), after, before)
     remaining = is_token.unsqueeze(1) & (place != place.unsqueeze(1))
     weights = model.project(pairs[..., 0], remaining)
-    return _decide(model, weights, pairs[..., 1:])
+    logits = sight.decide((weights.unsqueeze(-2) @ pairs[..., 1:]).squeeze(-2))
+    return nn.functional.pad(logits, (0, 0, 0, width - longest))
 
 
-def _pairs(steps: Steps, inputs: Embedded, look: Look) -> Pairs:
-    """What is seen at each place behind each deleted word; zero elsewhere.
+class _Sight:
+    """What attention and the output see of a state: its score, and its part in each output.
 
-    One row per deleted word travels along the text. At place s, the rows of words 0 .. s-1 take the
-    step, and the row of word s starts from the state before it.
+    Both begin with a linear map of the state. The map of a state is the sum of its parts' maps, so
+    what a deletion leaves unchanged is mapped once for each place, not once for each deleted word.
     """
-    products = steps.products(inputs).transpose(0, 1)
+
+    def __init__(self, model: AttentionClassifier) -> None:
+        assert isinstance(model.output, Output)  # `recurrent_part` has seen to both
+        assert isinstance(model.alignment, KeyScores)
+        self.encoder, self.alignment, self.output = model.encoder, model.alignment, model.output
+        key_weight, key_bias = model.alignment.first_stage()
+        output_weight = model.output.linear.weight
+        self.weight = torch.cat([key_weight, output_weight])
+        self.bias = nn.functional.pad(key_bias, (0, len(output_weight)))  # `decide` adds the other
+        self.inner_size, self.views = len(key_weight), 1 + len(output_weight)
+
+    def inner(self, state: Hidden, own: Embedded) -> Float[Tensor, "batch tokens inner"]:
+        """The linear map of states whose words' embeddings are `own`."""
+        joined = self.encoder.join(state, own) if isinstance(self.encoder, WithSkip) else state
+        return nn.functional.linear(joined, self.weight, self.bias)
+
+    def __call__(self, inner: Inner) -> Views:
+        """Attention score, then outputs without their bias."""
+        keys, outputs = inner.tensor_split([self.inner_size], dim=-1)
+        return torch.cat([self.alignment.second_stage(keys).unsqueeze(-1), outputs], dim=-1)
+
+    def decide(self, outputs: Float[Tensor, "*rows outputs"]) -> Float[Tensor, "*rows classes"]:
+        """Logits from outputs that attention has summed up."""
+        bias = self.output.linear.bias
+        return self.output.logits(outputs if bias is None else outputs + bias)
+
+
+def _one_way(layer: nn.Module, sight: _Sight, embedded: Embedded) -> tuple[Pairs, Pairs]:
+    """Views at places after and before each deleted word, read from left to right only."""
+    hidden = layer(embedded)[0]
+    own = sight.inner(torch.zeros_like(hidden), embedded)
+    after = _behind(layer, sight, sight.weight[:, : hidden.shape[-1]], embedded, own)
+    return after, sight(sight.inner(hidden, embedded)).unsqueeze(1).expand_as(after)
+
+
+def _both_ways(
+    layers: tuple[nn.Module, nn.Module], sight: _Sight, embedded: Embedded, is_token: IsToken
+) -> tuple[Pairs, Pairs]:
+    """Views at places after and before each deleted word, where one direction has changed."""
+    forwards, backwards = layers
+    turned = turn_round(embedded, is_token)
+    forth, back = forwards(embedded)[0], turn_round(backwards(turned)[0], is_token)
+    nothing, size = torch.zeros_like(forth), forth.shape[-1]
+    of_back = sight.inner(torch.cat([nothing, back], dim=-1), embedded)
+    of_forth = turn_round(sight.inner(torch.cat([forth, nothing], dim=-1), embedded), is_token)
+    after = _behind(forwards, sight, sight.weight[:, :size], embedded, of_back)
+    before = _behind(backwards, sight, sight.weight[:, size : 2 * size], turned, of_forth)
+    return after, _turn_pairs(before, is_token)
+
+
+def _behind(
+    layer: nn.Module,
+    sight: _Sight,
+    weight: Float[Tensor, "inner hidden"],
+    inputs: Embedded,
+    unchanged: Float[Tensor, "batch tokens inner"],
+) -> Pairs:
+    """Views at each place behind each deleted word; zero elsewhere.
+
+    `weight` maps the layer's states, `unchanged` is what everything else adds at each place. Row 0
+    of the states reads the whole text, row 1 + t the text without word t: it starts from row 0's
+    state before t and skips t.
+    """
+    steps = steps_of(layer)
+    products, unchanged = steps.products(inputs).transpose(0, 1), unchanged.transpose(0, 1)
     tokens, batch = products.shape[:2]
-    whole = (inputs.new_zeros(batch, steps.hidden_size),) * steps.parts
-    rows = tuple(inputs.new_zeros(tokens, batch, steps.hidden_size) for _ in whole)
-    pairs: Tensor | None = None
+    state = tuple(
+        inputs.new_zeros(tokens + 1, batch, steps.hidden_size) for _ in range(steps.parts)
+    )
+    pairs = inputs.new_zeros(tokens, tokens, batch, sight.views)
     for place in range(tokens):
-        if place:
-            moved = steps.step(products[place], tuple(part[:place] for part in rows))
-            seen = look(moved[0], place)
-            if pairs is None:
-                pairs = inputs.new_zeros(batch, tokens, tokens, seen.shape[-1])
-            pairs[:, :place, place] = seen.transpose(0, 1)
-            for part, new in zip(rows, moved, strict=True):
-                part[:place] = new
-        for part, before in zip(rows, whole, strict=True):
-            part[place] = before
-        whole = steps.step(products[place], whole)
-    if pairs is None:  # texts of one word: there is no place behind it
-        pairs = inputs.new_zeros(batch, 1, 1, look(whole[0].unsqueeze(0), 0).shape[-1])
-    return pairs
-
-
-def _look(
-    model: AttentionClassifier, own: Embedded, unchanged: Hidden | None, is_turned: bool = False
-) -> Look:
-    """How states of which one direction has changed are seen: completed, scored and put out."""
-
-    def look(changed: Tensor, place: int) -> Tensor:
-        state = changed
-        if unchanged is not None:
-            other = unchanged[:, place].expand_as(changed)
-            state = torch.cat([other, changed] if is_turned else [changed, other], dim=-1)
-        return _views(model, state, own[:, place].expand(*changed.shape[:2], -1))
-
-    return look
-
-
-def _views(
-    model: AttentionClassifier,
-    state: Float[Tensor, "rows columns hidden"],
-    own: Float[Tensor, "rows columns embedding"],
-) -> Float[Tensor, "rows columns views"]:
-    """Attention score, then outputs, of states whose words' embeddings are `own`."""
-    if isinstance(model.encoder, WithSkip):
-        state = model.encoder.join(state, own)
-    outputs = state @ _output(model).linear.weight.t()
-    return torch.cat([model.alignment(state).unsqueeze(-1), outputs], dim=-1)
+        for part in state:
+            part[place + 1] = part[0]
+        steps.advance(products[place], tuple(part[: place + 1] for part in state))
+        changed = state[0][1 : place + 1] @ weight.t()
+        pairs[place, :place] = sight(changed.add_(unchanged[place]))
+    return pairs.permute(2, 1, 0, 3)
 
 
 def _turn_pairs(pairs: Pairs, is_token: IsToken) -> Pairs:
@@ -115,19 +153,3 @@ def _turn_pairs(pairs: Pairs, is_token: IsToken) -> Pairs:
     rows_turned = turn_round(pairs.flatten(2), is_token).view(batch, tokens, tokens, views)
     columns = rows_turned.transpose(1, 2).flatten(2)
     return turn_round(columns, is_token).view(batch, tokens, tokens, views).transpose(1, 2)
-
-
-def _decide(
-    model: AttentionClassifier,
-    weights: Float[Tensor, "batch deleted tokens"],
-    outputs: Float[Tensor, "batch deleted tokens outputs"],
-) -> Float[Tensor, "batch deleted classes"]:
-    scores = (weights.unsqueeze(-2) @ outputs).squeeze(-2)
-    output = _output(model)
-    bias = output.linear.bias
-    return output.logits(scores if bias is None else scores + bias)
-
-
-def _output(model: AttentionClassifier) -> Output:
-    assert isinstance(model.output, Output)  # `recurrent_part` has seen to it
-    return model.output

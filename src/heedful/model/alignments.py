@@ -64,7 +64,27 @@ class Dot(Alignment):
         return DotScores(key_size, query_size, self.scale or math.sqrt(key_size))
 
 
-class AdditiveScores(nn.Module):
+class KeyScores(nn.Module, ABC):
+    """A module that scores keys: first a linear map of the key, then anything.
+
+    For a learned query the two stages are public: what they make of a sum of two vectors needs the
+    first stage of each only once, however the vectors are paired.
+    """
+
+    @abstractmethod
+    def forward(self, keys: Keys, query: Query | None = None) -> TokenScores:
+        """One score per token."""
+
+    @abstractmethod
+    def first_stage(self) -> tuple[Float[Tensor, "inner keys"], Float[Tensor, " inner"]]:
+        """Weight and bias of the linear map."""
+
+    @abstractmethod
+    def second_stage(self, inner: Float[Tensor, "*rows inner"]) -> Float[Tensor, "*rows"]:
+        """Scores from what the linear map gives."""
+
+
+class AdditiveScores(KeyScores):
     """v · tanh(W key + b + U query) / scale; `v` has no bias."""
 
     def __init__(self, key_size: int, query_size: int | None, width: int, scale: float) -> None:
@@ -79,10 +99,18 @@ class AdditiveScores(nn.Module):
         inner = self.inner(keys)
         if self.query is not None:
             inner = inner + self.query(query).unsqueeze(1)
+        return self.second_stage(inner)
+
+    def first_stage(self) -> tuple[Float[Tensor, "inner keys"], Float[Tensor, " inner"]]:
+        """W and b."""
+        return self.inner.weight, self.inner.bias
+
+    def second_stage(self, inner: Float[Tensor, "*rows inner"]) -> Float[Tensor, "*rows"]:
+        """v · tanh(inner) / scale."""
         return self.outer(torch.tanh(inner)).squeeze(-1) / self.scale
 
 
-class DotScores(nn.Module):
+class DotScores(KeyScores):
     """key · query / scale; a learned query starts as N(0, 1)."""
 
     def __init__(self, key_size: int, query_size: int | None, scale: float) -> None:
@@ -97,6 +125,15 @@ class DotScores(nn.Module):
     def forward(self, keys: Keys, query: Query | None = None) -> TokenScores:
         """One score per token."""
         return (keys @ self.query(query).unsqueeze(-1)).squeeze(-1) / self.scale
+
+    def first_stage(self) -> tuple[Float[Tensor, "inner keys"], Float[Tensor, " inner"]]:
+        """The learned query, scaled, and a bias of 0."""
+        query = self.query(None) / self.scale
+        return query, query.new_zeros(1)
+
+    def second_stage(self, inner: Float[Tensor, "*rows inner"]) -> Float[Tensor, "*rows"]:
+        """Nothing is left to do."""
+        return inner.squeeze(-1)
 
 
 class LearnedQuery(nn.Module):

@@ -20,6 +20,7 @@ from heedful.registry import Registry
 Scores = Float[Tensor, "*rows tokens"]
 IsToken = Bool[Tensor, "*rows tokens"]
 Weights = Float[Tensor, "*rows tokens"]
+Sizes = Float[Tensor, "*rows 1"]
 Projection = Callable[[Scores, IsToken], Weights]
 
 projections: Registry[Projection] = Registry("projection")
@@ -37,7 +38,7 @@ def sparsemax(scores: Scores, is_token: IsToken) -> Weights:
 
     weights = max(scores - threshold, 0),  threshold chosen so that the weights sum to 1
     """
-    return _Sparsemax.apply(scores, is_token)  # type: ignore[no-untyped-call]
+    return _Sparsemax.apply(scores, is_token, 1.0)  # type: ignore[no-untyped-call]
 
 
 @projections.register("sparsegen")
@@ -56,7 +57,7 @@ class Sparsegen:
 
     def __call__(self, scores: Scores, is_token: IsToken) -> Weights:
         """The weights; see the class."""
-        return sparsemax(scores / (1 - self.sparsity), is_token)
+        return _Sparsemax.apply(scores, is_token, 1 / (1 - self.sparsity))  # type: ignore[no-untyped-call]
 
 
 @projections.register("entmax")
@@ -109,47 +110,83 @@ class KHot:
 
 def _blank_masked(scores: Scores, is_token: IsToken) -> Scores:
     """Scores shifted to a maximum of 0 (changes no weight, keeps sums small), lowest off tokens."""
-    lowest = torch.finfo(scores.dtype).min / 4  # finite, so that an empty row gives no NaN
-    scores = scores.masked_fill(~is_token, lowest)
+    scores = torch.where(is_token, scores, _lowest(scores))
     return scores - scores.detach().amax(dim=-1, keepdim=True)
 
 
-class _Sparsemax(torch.autograd.Function):
-    """Sparsemax by Newton steps instead of a sort.
+def _lowest(scores: Scores) -> float:
+    """A score for what is no token; finite, so that an empty row gives no NaN."""
+    return torch.finfo(scores.dtype).min / 4
 
-    f(t) = sum of max(scores - t, 0) is convex and piecewise linear, so Newton's method for f(t) = 1
-    rises steadily from below and ends exactly, as soon as the support no longer shrinks. Clamps and
-    signs are used in place of comparisons, which cost several times as much.
-    """
+
+class _Sparsemax(torch.autograd.Function):
+    """Sparsemax of `stretch * scores`; the work is in `_newton`, the derivative in `_Centered`."""
 
     @staticmethod
-    def forward(ctx: Any, scores: Scores, is_token: IsToken) -> Weights:
-        is_padded = not bool(is_token.all())
-        shifted = _blank_masked(scores, is_token) if is_padded else scores
-        shifted = shifted - shifted.amax(dim=-1, keepdim=True)
-        threshold = torch.full_like(shifted[..., :1], -1.0)  # the maximum is 0, so it is no lower
-        size = torch.full_like(threshold, shifted.shape[-1] + 1)
-        while True:
-            weights = (shifted - threshold).clamp_(min=0)
-            smaller = weights.sign().sum(dim=-1, keepdim=True)
-            threshold = threshold + (weights.sum(dim=-1, keepdim=True) - 1) / smaller
-            if not bool((smaller < size).any()):
-                break
-            size = smaller
-        weights = (shifted - threshold).clamp_(min=0)
+    def forward(ctx: Any, scores: Scores, is_token: IsToken, stretch: float) -> Weights:
+        # The smallest byte tells ten times faster than `all`.
+        is_padded = not bool(is_token.view(torch.uint8).amin(dim=-1).all())
+        scores = torch.where(is_token, scores, _lowest(scores)) if is_padded else scores
+        shifted = scores - scores.amax(dim=-1, keepdim=True)
+        if stretch != 1:
+            shifted.mul_(stretch)
+        threshold, in_support, size = _newton(shifted)
+        weights = shifted.sub_(threshold).clamp_(min=0)
         if is_padded:  # a row without tokens shares its weight among padding
-            weights = weights * is_token
-        ctx.save_for_backward(weights)
+            weights, in_support = weights * is_token, in_support * is_token
+        ctx.save_for_backward(in_support, size)
+        ctx.stretch = stretch
         return weights
 
     @staticmethod
-    def backward(ctx: Any, gradient: Weights) -> tuple[Weights, None]:
-        # Made of differentiable steps, so that it can be differentiated again.
-        (weights,) = ctx.saved_tensors
-        in_support = weights.sign()
-        kept = gradient * in_support
-        size = in_support.sum(dim=-1, keepdim=True).clamp(min=1)
-        return kept - kept.sum(dim=-1, keepdim=True) / size * in_support, None
+    def backward(ctx: Any, gradient: Weights) -> tuple[Weights, None, None]:
+        centered = _Centered.apply(gradient, *ctx.saved_tensors, ctx.stretch)  # type: ignore[no-untyped-call]
+        return centered, None, None
+
+
+class _Centered(torch.autograd.Function):
+    """`stretch` times a row less its mean over the support; zero elsewhere.
+
+    This is the Jacobian of sparsemax, diag(s) - s s' / size for a support s of 0 and 1. It is
+    linear and symmetric, so its derivative is itself.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, row: Weights, in_support: Weights, size: Sizes, stretch: float
+    ) -> Weights:
+        ctx.save_for_backward(in_support, size)
+        ctx.stretch = stretch
+        kept = row * in_support
+        mean = kept.sum(dim=-1, keepdim=True) / size
+        centered = kept.addcmul_(mean, in_support, value=-1)
+        return centered if stretch == 1 else centered.mul_(stretch)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Weights) -> tuple[Weights, None, None, None]:
+        centered = _Centered.apply(gradient, *ctx.saved_tensors, ctx.stretch)  # type: ignore[no-untyped-call]
+        return centered, None, None, None
+
+
+def _newton(shifted: Scores) -> tuple[Sizes, Weights, Sizes]:
+    """Threshold, support (0 or 1 per token) and support size of rows whose maximum is 0.
+
+    f(t) = sum of max(scores - t, 0) is convex and piecewise linear, so Newton's method for f(t) = 1
+    rises steadily from below and ends exactly, as soon as the support no longer shrinks: no sort is
+    needed. Clamps and signs stand in place of comparisons, which cost several times as much, and
+    everything large happens in one place, which then stays near the processor.
+    """
+    threshold = torch.full_like(shifted[..., :1], -1.0)  # the maximum is 0, so it is no lower
+    size = torch.full_like(threshold, shifted.shape[-1] + 1)
+    room = torch.empty_like(shifted)
+    while True:
+        torch.sub(shifted, threshold, out=room).clamp_(min=0)
+        excess = room.sum(dim=-1, keepdim=True) - 1
+        smaller = room.sign_().sum(dim=-1, keepdim=True)
+        if not bool((smaller < size).any()):
+            return threshold, room, smaller
+        size = smaller
+        threshold.addcdiv_(excess, size)
 
 
 def _entmax_support(halved: Scores, is_token: IsToken) -> IsToken:

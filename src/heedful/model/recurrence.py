@@ -32,6 +32,11 @@ class Steps(ABC):
     def step(self, product: Products, state: State) -> State:
         """The state after one more input."""
 
+    def advance(self, product: Products, state: State) -> None:
+        """The same, written over the state; for use without gradients."""
+        for old, new in zip(state, self.step(product, state), strict=True):
+            old.copy_(new)
+
 
 class SummedSteps(Steps, ABC):
     """A layer whose input and state products are simply added, so that its biases are one."""
@@ -69,6 +74,15 @@ class LSTMSteps(SummedSteps):
         enter, keep, leave = sigmoids.sigmoid().chunk(3, dim=-1)
         memory = torch.addcmul(keep * memory, enter, candidate.tanh())
         return leave * memory.tanh(), memory
+
+    def advance(self, product: Products, state: State) -> None:
+        """The same, written over the state; for use without gradients."""
+        hidden, memory = state
+        gates = (hidden @ self.from_state.t()).add_(product)
+        sigmoids, candidate = gates.tensor_split([3 * self.hidden_size], dim=-1)
+        enter, keep, leave = sigmoids.sigmoid_().chunk(3, dim=-1)
+        memory.mul_(keep).addcmul_(enter, candidate.tanh_())
+        torch.tanh(memory, out=hidden).mul_(leave)
 
 
 class ElmanSteps(SummedSteps):
