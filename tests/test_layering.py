@@ -26,6 +26,10 @@ def imported_parts(path: Path) -> set[str]:
     return names
 
 
+# The one arrow that points down: `audit.to_html(path)` is where people look for the report.
+ALLOWED_DOWN = {("record.py", "report")}
+
+
 def test_every_import_points_upwards():
     wrong = []
     for path in SOURCE.rglob("*.py"):
@@ -33,7 +37,11 @@ def test_every_import_points_upwards():
         if part == "__init__":
             continue
         allowed = ORDER[: ORDER.index(part) + 1]
-        wrong += [f"{path.name} imports {name}" for name in imported_parts(path) - set(allowed)]
+        wrong += [
+            f"{path.name} imports {name}"
+            for name in imported_parts(path) - set(allowed)
+            if (path.name, name) not in ALLOWED_DOWN
+        ]
     assert wrong == []
 
 

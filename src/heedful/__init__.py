@@ -16,8 +16,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from heedful.auditing.record import Audit
     from heedful.errors import HeedfulError
-    from heedful.estimator import Classifier, audit
+    from heedful.estimator import Classifier, audit, explain
     from heedful.text.datasets import load
     from heedful.text.documents import Corpus, Document, Documents
     from heedful.text.readers import read
@@ -28,12 +29,14 @@ if TYPE_CHECKING:
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 _HOMES = {
+    "Audit": "heedful.auditing.record",
     "Classifier": "heedful.estimator",
     "Corpus": "heedful.text.documents",
     "Document": "heedful.text.documents",
     "Documents": "heedful.text.documents",
     "HeedfulError": "heedful.errors",
     "audit": "heedful.estimator",
+    "explain": "heedful.estimator",
     "load": "heedful.text.datasets",
     "read": "heedful.text.readers",
     "recipes": "heedful.training",
@@ -52,12 +55,14 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
+    "Audit",
     "Classifier",
     "Corpus",
     "Document",
     "Documents",
     "HeedfulError",
     "audit",
+    "explain",
     "load",
     "read",
     "recipes",

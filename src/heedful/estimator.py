@@ -15,12 +15,14 @@ from numpy import ndarray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from heedful.auditing.audit import Audit
 from heedful.auditing.audit import audit as ask_all
 from heedful.auditing.questions import AuditSettings
-from heedful.auditing.subject import ClassifierSubject, OpenSubject
+from heedful.auditing.record import Audit
+from heedful.auditing.subject import Judge, Subject
+from heedful.auditing.subjects import ClassifierSubject
 from heedful.errors import DataError, counted
-from heedful.importance.explanation import USUAL_MEASURES, Explanation, explain
+from heedful.importance.explanation import USUAL_MEASURES, Explanation
+from heedful.importance.explanation import explain as explain_text
 from heedful.model.alignments import Alignment
 from heedful.model.classifier import Pooling, TextClassifier
 from heedful.model.encoders import EncoderSettings
@@ -153,7 +155,7 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def explain(self, text: str, measures: Sequence[str] = USUAL_MEASURES) -> Explanation:
         """One text, word by word: attention beside other measures of importance."""
         check_is_fitted(self)
-        return explain(self.trained_, text, measures)
+        return explain_text(self.trained_, text, measures)
 
     @property
     def model_(self) -> TextClassifier:
@@ -183,19 +185,29 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def audit(
-    classifier: Classifier | OpenSubject,
+    classifier: Classifier | Subject,
     documents: Documents,
     settings: AuditSettings | None = None,
     asked: Sequence[str] | None = None,
+    *,
+    judge: Judge | None = None,
+    name: str = "classifier",
 ) -> Audit:
     """Ask whether a classifier's attention explains its decisions on some documents.
 
-    The classifier is a fitted `Classifier`, or anything that keeps the protocol of `OpenSubject`.
+    The classifier is a fitted `Classifier`, or anything that keeps the protocol of `Subject`.
     """
     if isinstance(classifier, Classifier):
         check_is_fitted(classifier)
         classifier = ClassifierSubject(classifier.trained_)
-    return ask_all(classifier, documents, settings, asked)
+    return ask_all(classifier, documents, settings, asked, judge=judge, about={"name": name})
+
+
+def explain(
+    classifier: Classifier, text: str, measures: Sequence[str] = USUAL_MEASURES
+) -> Explanation:
+    """One text, word by word, as a fitted classifier sees it."""
+    return classifier.explain(text, measures)
 
 
 def as_texts(texts: Texts) -> list[str]:

@@ -41,6 +41,9 @@ METRICS = "metrics.json"
 TRAINING_DOCUMENTS = "training_documents.safetensors"
 PROVENANCE = "provenance.json"
 AUDIT = "audit.json"
+PARTS = "parts"
+REPORT = "report.html"
+REQUEST = "request.json"
 PER_EXAMPLE = "per_example.parquet"
 CHECKSUMMED = (CONFIG, MODEL, TOKENIZER, HISTORY, METRICS, TRAINING_DOCUMENTS)
 

@@ -14,7 +14,9 @@ from heedful.auditing.metrics import metrics, rows
 from heedful.errors import UnknownName
 
 every_metric = pytest.mark.parametrize("name", metrics)
-TOKEN_ROWS = {"first", "second", "weights", "importance", "is_token", "is_marked", "is_chosen"}
+TOKEN_ROWS = {
+    "first", "second", "weights", "importance", "states", "is_token", "is_marked", "is_chosen",
+}  # fmt: skip
 
 
 def draw_arguments(seed: int, examples: int = 7) -> dict[str, np.ndarray]:
@@ -52,6 +54,7 @@ def draw_arguments(seed: int, examples: int = 7) -> dict[str, np.ndarray]:
         "weights": distributions(),
         "importance": rng.normal(size=(examples, tokens)).round(rng.integers(0, 3)),
         "is_token": is_token,
+        "states": rng.normal(size=(examples, tokens, 3)),
         "is_marked": rng.random((examples, tokens)) < 0.4,
         "is_chosen": rng.random((examples, tokens)) < 0.4,
         "k": rng.integers(1, 8, examples),
@@ -94,7 +97,7 @@ def test_reordering_examples_reorders_the_values_and_nothing_else(name, seed):
 def test_padding_changes_nothing(name, seed, columns):
     arguments = arguments_of(name, draw_arguments(seed))
     padded = {
-        key: np.pad(a, ((0, 0), (0, columns))) if key in TOKEN_ROWS else a
+        key: np.pad(a, [(0, 0), (0, columns), (0, 0)][: a.ndim]) if key in TOKEN_ROWS else a
         for key, a in arguments.items()
     }
     np.testing.assert_allclose(

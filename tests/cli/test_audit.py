@@ -21,9 +21,13 @@ def test_an_audit_ends_in_a_sentence_and_answers_in_the_products_order(heedful, 
     assert answer.code == 0, answer.err
     assert answer.out.startswith("The attention of this model ")
     heads = [line.partition(":")[0] for line in answer.out.splitlines() if ": " in line[:30]]
-    order = ["decisive", "exclusive", "agreeing", "telling", "plausible"]
+    order = [
+        "decisive", "exclusive", "agreeing", "telling", "grounded",
+        "leak-free", "discerning", "needed", "stable", "plausible",
+    ]  # fmt: skip
     assert [head for head in heads if head in order] == order
     assert "60 documents. A score of 0 is worthless, 1 the best known." in answer.out
+    assert "needed: not asked: it takes models trained anew" in answer.out
 
 
 def test_files_hold_everything_and_can_be_opened_elsewhere(heedful, run, marked, planted):
@@ -35,6 +39,9 @@ def test_files_hold_everything_and_can_be_opened_elsewhere(heedful, run, marked,
     frame = pandas.read_parquet("audit/per_example.parquet")
     assert frame["text"].tolist() == planted.test.texts
     assert frame["permuted_tvd"].between(0, 1).all()
+    page = Path("audit/report.html").read_text()
+    assert saved["sentence"] in page
+    assert not Path("audit/parts").exists()
     assert heedful("audit", run, marked, "-o", "audit").code == 2
 
 
@@ -68,6 +75,11 @@ def test_training_documents_are_pointed_out(heedful, run, data):
         (["DATA", "--fail-on", "may"], "--fail-on takes may-not or not-safe, not 'may'."),
         (["DATA", "--documents", "0"], "documents should be at least 1, not 0."),
         (["DATA", "--seed", "-1"], "seed should be at least 0, not -1."),
+        (["DATA", "--budget", "5"], "a duration is a number and s, m or h (90s, 5m, 1h), not '5'."),
+        (["DATA", "--budget", "0s"], "a duration is a number and s, m or h"),
+        (["DATA", "--judge", "nowhere"], "no run folder at nowhere"),
+        (["DATA", "--resume"], "--resume goes on with what is kept in a folder: give it with -o."),
+        (["DATA", "--resume", "-o", "new"], "new holds no unfinished audit to resume."),
     ],
 )
 def test_bad_requests_are_refused(heedful, run, data, arguments, sentence):
@@ -81,3 +93,60 @@ def test_a_run_without_attention_is_refused(heedful, data):
     answer = heedful("audit", "mean", data)
     assert answer.code == 2
     assert "an audit asks about attention, and this classifier has none" in answer.err
+
+
+def test_an_audit_that_broke_off_is_resumed_to_the_same_answer(heedful, run, marked, monkeypatch):
+    ask = ("--ask", "decisive", "--ask", "telling")
+    whole = heedful("audit", run, marked, *ask, "--json").out
+    from heedful.auditing.questions import telling
+
+    with monkeypatch.context() as patch:
+        patch.setattr(telling.Telling, "conclude", lambda *_: (_ for _ in ()).throw(MemoryError))
+        assert heedful("audit", run, marked, *ask, "-o", "audit").code == 3
+    assert list(Path("audit/parts").glob("*.safetensors"))
+    refused = heedful("audit", run, marked, *ask, "-o", "audit")
+    assert "audit holds an unfinished audit: go on with --resume" in refused.err
+    other = heedful("audit", run, marked, *ask, "-o", "audit", "--resume", "--seed", "5")
+    assert "audit holds an audit begun with settings" in other.err
+    resumed = heedful("audit", run, marked, *ask, "-o", "audit", "--resume", "--json")
+    assert resumed.out == whole
+
+
+def test_a_budget_leaves_a_sample_and_says_how_much_wider_intervals_are(heedful, run, data):
+    answer = heedful("audit", run, data, "--ask", "decisive", "--budget", "0.001s")
+    assert "a random sample of 64 of " in answer.out
+    assert "times as wide as with all" in answer.out
+
+
+def test_another_run_can_judge(heedful, run, data, marked):
+    heedful("train", data, "-o", "mean", "--pooling", "mean", "--epochs", "1")
+    own, other = (
+        json.loads(heedful("audit", run, marked, "--ask", "telling", "--judge", j, "--json").out)
+        for j in ("self", "mean")
+    )
+    assert own["about"]["judge"] == "self"
+    assert other["about"]["judge"] == "mean"
+    assert own["answers"] != other["answers"]
+
+
+def test_runs_are_compared_on_the_same_documents(heedful, run, data, marked):
+    train = ("--encoder", "mlp", "--epochs", "1", "--split", "spaces", "--embedding-size", "8")
+    heedful("train", data, "-o", "other", *train)
+    answer = heedful("compare", run, "other", "--data", marked, "-o", "both")
+    assert answer.code == 0, answer.err
+    assert "paired differences on the same documents" in answer.out
+    assert "comprehensiveness" in answer.out
+    assert Path("both/report.html").is_file()
+    again = heedful("compare", "both/run", "both/other", "--json")
+    rows = json.loads(again.out)["differences"]
+    assert {"accuracy", "permutation", "comprehensiveness"} <= {row["test"] for row in rows}
+
+
+def test_comparisons_that_cannot_be_made_are_refused(heedful, run, marked):
+    answer = heedful("compare", run, run)
+    assert answer.code == 2
+    assert "holds no audit. Name the documents with --data to audit it now." in answer.err
+    heedful("audit", run, marked, "-o", "a", "--ask", "decisive")
+    heedful("audit", run, marked, "-o", "b", "--ask", "decisive", "--documents", "10")
+    assert "different documents (60 and 10)" in heedful("compare", "a", "b").err
+    assert "two audits at least are needed" in heedful("compare", "a").err

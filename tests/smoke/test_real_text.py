@@ -56,3 +56,23 @@ def test_a_training_killed_in_an_epoch_resumes_to_the_same_bytes():
     assert resumed.returncode == 0, resumed.stderr
     for name in ("model.safetensors", "tokenizer.json"):
         assert Path("run", name).read_bytes() == Path("whole", name).read_bytes()
+
+
+@pytest.mark.slow
+def test_an_audit_killed_between_two_groups_resumes_to_the_same_answer():
+    made = heedful(*TRAIN, "-o", "run", "-q")
+    assert made.returncode == 0, made.stderr
+    ask = ("audit", "run", "reviews-short", "--ask", "decisive", "--ask", "telling", "--json")
+    whole = heedful(*ask)
+    with subprocess.Popen([*COMMAND, *ask, "-o", "audit"], env=ONE_THREAD) as killed:
+        while not list(Path("audit/parts").glob("*.safetensors")):
+            time.sleep(0.05)
+        killed.kill()
+    assert killed.returncode == -signal.SIGKILL
+    assert not Path("audit/audit.json").exists()
+    kept = {path: path.stat().st_mtime_ns for path in Path("audit/parts").glob("*.safetensors")}
+    resumed = heedful(*ask, "-o", "audit", "--resume")
+    assert resumed.returncode == 0, resumed.stderr
+    assert json.loads(resumed.stdout)["answers"] == json.loads(whole.stdout)["answers"]
+    assert kept
+    assert Path("audit/report.html").is_file()

@@ -1,131 +1,187 @@
 """An audit: every question asked of every document, then answers and a verdict.
 
-Documents of like length are read together, a few at a time, so memory stays flat however many
-there are. Each group has a random stream of its own, so it does not matter what was done before.
+Documents are drawn in random order, wave by wave, so that whatever was done when time runs out is a
+fair sample. Within a wave, documents of like length are read together, a few at a time, so memory
+stays flat however many there are. Each group has a random stream of its own, so it does not matter
+what was done before.
 """
 
-import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Int
 from numpy import ndarray
 
 from heedful.auditing import rules
-from heedful.auditing.questions import AuditSettings, Question, TestResult, questions
-from heedful.auditing.questions.question import Chunk, Column
-from heedful.auditing.rules import CUTS, SENTENCES, Judgement, Verdict
-from heedful.auditing.subject import OpenSubject, Reading
+from heedful.auditing.instead import what_instead
+from heedful.auditing.parts import Part, Parts, PartsInMemory, joined
+from heedful.auditing.questions import AuditSettings, Question, questions
+from heedful.auditing.questions.question import Chunk, Conclusion, Found, Measured
+from heedful.auditing.record import Answer, Audit, Column, Table
+from heedful.auditing.showing import show_documents
+from heedful.auditing.subject import Judge, Reading, Subject
 from heedful.errors import DataError
 from heedful.text.documents import Document, Documents, words_in_spans
 
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
-SCHEMA = 1
 CHARACTERS_AT_ONCE = 60_000  # of the documents in a group, each counted as long as the longest
 DOCUMENTS_AT_ONCE = 256
+WAVES = (64, 128, 256, 512)  # documents in the first waves; all later ones are like the last
+
+Group = Int[ndarray, " _"]
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What an audit found on one question."""
+class Request:
+    """How much of the documents to audit, and where to keep what was done."""
 
-    question: str
-    asks: str
-    judgement: Judgement | None  # None: not asked
-    tests: tuple[TestResult, ...]
-    reason: str = ""  # why it was not asked
-
-
-@dataclass(frozen=True)
-class Audit:
-    """All answers, the numbers per document behind them, and the verdict."""
-
-    verdict: Verdict
-    answers: tuple[Answer, ...]
-    columns: dict[str, Column]  # one number per document, in the order of the documents
-    documents: int
-    single_words: int  # documents of one word: left out
-    settings: AuditSettings
-
-    @property
-    def sentence(self) -> str:
-        """The verdict in words."""
-        return SENTENCES[self.verdict]
-
-    def to_frame(self) -> "DataFrame":
-        """The numbers per document as a pandas frame."""
-        import pandas
-
-        return pandas.DataFrame(self.columns)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything but the numbers per document, as plain data."""
-        return {
-            "schema": SCHEMA,
-            "verdict": self.verdict,
-            "sentence": self.sentence,
-            "documents": self.documents,
-            "documents_of_one_word": self.single_words,
-            "answers": [_plain_answer(answer) for answer in self.answers],
-            "cuts": CUTS,
-            "settings": _plain(asdict(self.settings)),
-        }
-
-    def answer(self, question: str) -> Answer:
-        """The answer to one question."""
-        return next(answer for answer in self.answers if answer.question == question)
+    documents: int | None = None  # a random sample of so many; None: all
+    seconds: float | None = None  # stop drawing documents in time to end within this
+    parts: Parts | None = None  # None: kept in memory
+    advance: Callable[[int], None] = lambda documents: None  # told how many more are done
 
 
 def audit(
-    subject: OpenSubject,
+    subject: Subject,
     documents: Documents,
     settings: AuditSettings | None = None,
     asked: Sequence[str] | None = None,
-    advance: Callable[[int], None] = lambda documents: None,
+    *,
+    judge: Judge | None = None,
+    request: Request | None = None,
+    about: dict[str, Any] | None = None,
 ) -> Audit:
     """Ask the questions (all, unless some are named) of a subject on some documents.
 
-    `advance` is told how many more documents are done.
+    `judge` says whose predictions telling looks at; without one, the subject's own.
     """
-    settings = settings or AuditSettings()
+    settings, request = settings or AuditSettings(), request or Request()
     if not len(documents):
         raise DataError("there is no document to audit on.")
+    if settings.rationale_words is None:
+        settings = replace(settings, rationale_words=mean_rationale_words(documents))
     asking = sorted(map(questions.make, asked or questions), key=lambda question: question.place)
-    columns: dict[str, Column] = {}
-    singles = 0
-    for number, group in enumerate(_groups(documents)):
-        chunk = read_chunk(subject, documents.take(group.tolist()))
-        is_single = chunk.reading.is_token.sum(axis=1) < 2
-        singles += int(is_single.sum())
-        for place, question in enumerate(asking):
-            rng = np.random.default_rng([settings.seed, number, place])
-            for name, values in question.measure(subject, chunk, settings, rng).items():
-                column = columns.setdefault(name, np.full(len(documents), np.nan))
-                column[group] = np.where(is_single, np.nan, values)
-        advance(len(group))
-    if singles == len(documents):
+    why_not = {question.name: question.why_not(subject) for question in asking}
+    able = [question for question in asking if not why_not[question.name]]
+    plan = _plan(documents, settings, request)
+    parts, groups = _measure(subject, judge or subject, documents, settings, able, plan, request)
+    chosen = np.sort(np.concatenate(groups))
+    position = np.full(len(documents), -1)
+    position[chosen] = np.arange(len(chosen))
+    places = [position[group] for group in groups]
+    base = joined(parts, places, BASE, len(chosen))
+    is_single = base.columns["words"] < 2
+    if is_single.all():
         raise DataError("every document has one word only, so there is nothing to attend to.")
+    labels = base.columns["label_number"].astype(np.int64)
     rng = np.random.default_rng([settings.seed, 2**31])
-    answers = tuple(_answer(question, columns, settings, rng) for question in asking)
-    found = {answer.question: answer.judgement or "undecided" for answer in answers}
-    decisive, telling = (found.get(name, "undecided") for name in ("decisive", "telling"))
-    verdict = rules.verdict(decisive, telling)
-    return Audit(verdict, answers, columns, len(documents), singles, settings)
+    prediction = base.columns["prediction_number"].astype(np.int64)
+    is_right = np.where(labels >= 0, labels == prediction, np.nan)
+    columns = {name: base.columns[name] for name in ("words", "probability")}
+    columns["is_right"] = is_right
+    left = np.where(is_single, np.nan, is_right)
+    answers: list[Answer] = []
+    evidence: dict[str, Table] = {}
+    for question in asking:
+        conclusion = Conclusion(reason=why_not[question.name])
+        if question in able:
+            measured = joined(parts, places, question.name, len(chosen))
+            measured = _without(is_single, measured)
+            columns |= measured.columns
+            conclusion = question.conclude(
+                Found(question.name, subject, measured, labels, left, settings, rng)
+            )
+        answers.append(_answer(question, conclusion))
+        for name, rows in conclusion.evidence.items():
+            evidence[name] = (*evidence.get(name, ()), *rows)
+    audited = documents.take(chosen.tolist())
+    result = Audit(
+        verdict=_verdict(answers),
+        answers=tuple(answers),
+        texts=tuple(audited.texts),
+        labels=tuple(audited.labels),
+        predictions=tuple(str(subject.classes[number]) for number in prediction.tolist()),
+        columns=columns,
+        evidence=evidence,
+        shown=(),
+        instead=what_instead(evidence.get("measures", ())),
+        single_words=int(is_single.sum()),
+        available=len(documents),
+        about={**(about or {}), **_facts(subject, base, is_right)},
+        settings=asdict(settings),
+    )
+    order = position[np.concatenate([g for wave in plan for g in wave])]
+    return replace(result, shown=show_documents(subject, result, order[order >= 0]))
 
 
-def read_chunk(subject: OpenSubject, documents: Documents) -> Chunk:
-    """Some documents as the subject reads them, with labels and marks as arrays."""
-    reading = subject.read(documents.texts)
+BASE = "documents"  # what is noted of each document, whatever is asked
+
+
+def _measure(
+    subject: Subject,
+    judge: Judge,
+    documents: Documents,
+    settings: AuditSettings,
+    able: Sequence[Question],
+    plan: list[list[Group]],
+    request: Request,
+) -> tuple[list[Part], list[Group]]:
+    """All groups measured, wave by wave, until they end or time does."""
+    started = time.monotonic()
+    store = request.parts or PartsInMemory()
+    is_sampled, is_state_sampled = _samples(documents, plan, settings)
+    parts: list[Part] = []
+    groups: list[Group] = []
+    for wave in plan:
+        if request.seconds is not None and groups:
+            done = sum(map(len, groups))
+            ahead = sum(map(len, wave))
+            if (time.monotonic() - started) * (1 + ahead / done) > request.seconds:
+                break
+        for group in wave:
+            number = len(groups)
+            part = store.get(number)
+            if part is None:
+                some = documents.take(group.tolist())
+                reading = subject.read(some.texts)
+                marks = _marks(reading, some)
+                part = {BASE: _base(subject, reading, some)}
+                for question in able:
+                    chunk = Chunk(
+                        subject=subject,
+                        judge=judge,
+                        reading=reading,
+                        labels=part[BASE].columns["label_number"].astype(np.int64),
+                        is_marked=marks,
+                        has_marks=np.array([d.rationale is not None for d in some]),
+                        is_sampled=is_sampled[group],
+                        is_state_sampled=is_state_sampled[group],
+                        settings=settings,
+                        rng=np.random.default_rng([settings.seed, number, question.place]),
+                    )
+                    part[question.name] = question.measure(chunk)
+                store.put(number, part)
+            parts.append(part)
+            groups.append(group)
+            request.advance(len(group))
+    return parts, groups
+
+
+def _base(subject: Subject, reading: Reading, documents: Documents) -> Measured:
     number_of = {str(label): number for number, label in enumerate(subject.classes)}
-    return Chunk(
-        reading=reading,
-        labels=np.array([_label_number(document, number_of) for document in documents]),
-        is_marked=_marks(reading, documents),
-        has_marks=np.array([document.rationale is not None for document in documents]),
+    labels = np.array([_label_number(document, number_of) for document in documents])
+    cut = np.zeros(len(labels))
+    cut[: reading.cut] = 1.0  # only their number is used
+    return Measured(
+        {
+            "words": reading.is_token.sum(axis=1).astype(np.float64),
+            "label_number": labels.astype(np.float64),
+            "prediction_number": reading.prediction.astype(np.float64),
+            "probability": reading.probabilities.max(axis=1),
+            "cut": cut,
+        }
     )
 
 
@@ -147,42 +203,82 @@ def _marks(reading: Reading, documents: Documents) -> Bool[ndarray, "documents w
     return marked
 
 
-def _answer(
-    question: Question,
-    columns: dict[str, Column],
-    settings: AuditSettings,
-    rng: np.random.Generator,
-) -> Answer:
-    tests = tuple(question.conclude(columns, settings, rng))
-    if not tests:
-        reason = "no document carries what the question needs"
-        return Answer(question.name, question.asks, None, (), reason)
-    judgement = rules.answer(test.judgement for test in tests)
-    return Answer(question.name, question.asks, judgement, tests)
+def mean_rationale_words(documents: Documents) -> int:
+    """How many words people marked, on average over the documents with marks; at least 1."""
+    counts = []
+    for document in documents:
+        if document.rationale:
+            spans = "  ".join(document.text[start:end] for start, end in document.rationale)
+            counts.append(len(spans.split()))
+    return max(1, round(float(np.mean(counts)))) if counts else 1
 
 
-def _plain_answer(answer: Answer) -> dict[str, Any]:
-    tests = [_plain(asdict(test)) for test in answer.tests]
-    facts = {"question": answer.question, "asks": answer.asks, "reason": answer.reason}
-    return {**facts, "judgement": answer.judgement or "not asked", "tests": tests}
-
-
-def _plain(value: Any) -> Any:
-    """Data that JSON can hold: what is not a number becomes null."""
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _groups(documents: Documents) -> Iterator[Int[ndarray, " group"]]:
-    """Places of documents of like length, longest first, so memory gives out at once or never."""
+def _plan(documents: Documents, settings: AuditSettings, request: Request) -> list[list[Group]]:
+    """Waves of groups: documents in random order, those of a wave grouped by length."""
     lengths = np.array([len(text) for text in documents.texts])
-    order = np.argsort(-lengths, kind="stable")
-    start = 0
+    order = np.random.default_rng([settings.seed, 2**30]).permutation(len(documents))
+    order = order[: request.documents]
+    waves: list[list[Group]] = []
+    while len(order):
+        size = WAVES[min(len(waves), len(WAVES) - 1)]
+        wave, order = order[:size], order[size:]
+        waves.append(_groups(wave[np.argsort(-lengths[wave], kind="stable")], lengths))
+    return waves
+
+
+def _groups(order: Group, lengths: Int[ndarray, " documents"]) -> list[Group]:
+    """Documents, longest first, cut into groups that are read together."""
+    groups, start = [], 0
     while start < len(order):
         longest = max(1, int(lengths[order[start]]))
         size = max(1, min(DOCUMENTS_AT_ONCE, CHARACTERS_AT_ONCE // longest))
-        yield order[start : start + size]
+        groups.append(order[start : start + size])
         start += size
+    return groups
+
+
+def _samples(
+    documents: Documents, plan: list[list[Group]], settings: AuditSettings
+) -> tuple[Bool[ndarray, " documents"], Bool[ndarray, " documents"]]:
+    """The first documents in the order of the waves: for costly measures, and for states."""
+    is_sampled, is_state_sampled = (np.zeros(len(documents), dtype=bool) for _ in range(2))
+    order = np.concatenate([np.sort(np.concatenate(wave)) for wave in plan])
+    is_sampled[order[: settings.sampled_documents]] = True
+    words = np.array([len(documents[int(place)].text.split()) for place in order])
+    is_state_sampled[order[np.cumsum(words) - words < settings.state_words]] = True
+    return is_sampled, is_state_sampled
+
+
+def _without(is_left_out: Bool[ndarray, " documents"], measured: Measured) -> Measured:
+    """The same, with no number for some documents."""
+    columns = {n: np.where(is_left_out, np.nan, c) for n, c in measured.columns.items()}
+    return replace(measured, columns=columns)
+
+
+def _answer(question: Question, conclusion: Conclusion) -> Answer:
+    if not conclusion.tests:
+        return Answer(question.name, question.asks, None, (), conclusion.reason)
+    judgement = rules.answer(test.judgement for test in conclusion.tests)
+    return Answer(question.name, question.asks, judgement, conclusion.tests)
+
+
+def _verdict(answers: Sequence[Answer]) -> rules.Verdict:
+    found = {answer.question: answer.judgement or "undecided" for answer in answers}
+    decisive, telling = (found.get(name, "undecided") for name in ("decisive", "telling"))
+    return rules.verdict(decisive, telling)
+
+
+def _facts(
+    subject: Subject,
+    base: Measured,
+    is_right: Column,
+) -> dict[str, Any]:
+    """What else a reader of the audit asks first."""
+    known = is_right[~np.isnan(is_right)]
+    return {
+        "classes": [str(label) for label in subject.classes],
+        "accuracy": float(known.mean()) if len(known) else None,
+        "labelled_documents": len(known),
+        "documents_cut": int(base.columns["cut"].sum()),
+        "mean_words": float(base.columns["words"].mean()),
+    }

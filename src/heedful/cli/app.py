@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from heedful.cli import audit, demo, explain, listing, predict, train
+from heedful.cli import audit, compare, demo, explain, listing, predict, train
 
 app = typer.Typer(
     help="May you read your text classifier's attention as an explanation? "
@@ -19,6 +19,7 @@ app.command("train")(train.train)
 app.command("predict")(predict.predict)
 app.command("explain")(explain.explain)
 app.command("audit")(audit.audit)
+app.command("compare")(compare.compare)
 app.command("list")(listing.list_members)
 
 

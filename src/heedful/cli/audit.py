@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from heedful.auditing.audit import Audit
+    from heedful.auditing.parts import PartsInFolder
     from heedful.text.documents import Documents
+    from heedful.training.trained import Trained
 
 
 def audit(
     run: Annotated[Path, typer.Argument(help="A run folder made by `heedful train`.")],
     data: Annotated[str, typer.Argument(help="Documents: a file, a folder or a corpus name.")],
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Folder for audit.json and Parquet.")
+        Path | None,
+        typer.Option("-o", "--output", help="Folder for report.html, audit.json and Parquet."),
     ] = None,
     text: Annotated[str | None, typer.Option(help="Column that holds the text.")] = None,
     label: Annotated[str | None, typer.Option(help="Column that holds the label.")] = None,
@@ -24,98 +26,157 @@ def audit(
     documents: Annotated[
         int | None, typer.Option(help="Audit a random sample of so many documents.")
     ] = None,
+    budget: Annotated[
+        str | None, typer.Option(help="Audit as many as fit in this time: 90s, 5m, 1h.")
+    ] = None,
     ask: Annotated[
         list[str] | None, typer.Option(help="Ask only this question; may be repeated.")
     ] = None,
+    judge: Annotated[
+        str, typer.Option(help="Whose predictions erasure looks at: self, or another run.")
+    ] = "self",
     fail_on: Annotated[
         str | None, typer.Option(help="Leave with code 1 on may-not, or on not-safe and worse.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Decides every draw.")] = 0,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a killed audit.")] = False,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1.")] = "auto",
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only the result.")] = False,
     json: Annotated[bool, typer.Option("--json", help="The audit as JSON.")] = False,
 ) -> None:
     """Ask whether attention explains this model's decisions, and say so in a sentence.
 
-    A corpus is audited on its test part. Five questions are asked in this version: decisive,
-    exclusive, agreeing, telling, plausible.
+    A corpus is audited on its test part. Eight of the ten questions need only the trained model and
+    are asked; needed and stable take models trained anew and are listed as not asked.
     """
-    from heedful.auditing.audit import audit
+    from heedful import runs
+    from heedful.auditing.audit import Request, audit
+    from heedful.auditing.judge import TrainedJudge
     from heedful.auditing.questions import AuditSettings
-    from heedful.auditing.subject import ClassifierSubject
+    from heedful.auditing.subjects import ClassifierSubject
     from heedful.cli import show
+    from heedful.cli.request import seconds_in
+    from heedful.config import at_least
     from heedful.errors import UsageError
     from heedful.training.trained import Trained
 
     if fail_on not in (None, "may-not", "not-safe"):
         raise UsageError(f"--fail-on takes may-not or not-safe, not {fail_on!r}.")
+    at_least(1, documents=documents)
+    at_least(0, seed=seed)
+    seconds = None if budget is None else seconds_in(budget)
     trained = Trained.load(run, device)
     subject = ClassifierSubject(trained)
-    chosen = _documents(data, text, label, data_dir, documents, seed)
+    of_judge = None
+    if judge != "self":
+        of_judge = TrainedJudge(Trained.load(judge, device), subject.classes)
+    chosen, rationale_words = documents_to_audit(data, text, label, data_dir)
     if not quiet and (seen := int(trained.was_trained_on(chosen.texts).sum())):
         show.note(
             f"note: {seen:,} of {len(chosen):,} documents were trained on: "
             "an audit on those says little about new text"
         )
-    with show.DocumentBar(len(chosen), is_shown=not quiet) as bar:
-        result = audit(subject, chosen, AuditSettings(seed=seed), ask, bar.advance)
-    if output is not None:
-        _save(result, chosen, output)
+    settings = AuditSettings(seed=seed, rationale_words=rationale_words)
+    parts = _parts(output, resume, trained, chosen, settings, documents, judge, ask)
+    with show.DocumentBar(min(len(chosen), documents or len(chosen)), is_shown=not quiet) as bar:
+        result = audit(
+            subject,
+            chosen,
+            settings,
+            ask,
+            judge=of_judge,
+            request=Request(documents, seconds, parts, bar.advance),
+            about={"name": run.name, "data": data, "judge": judge, **described(trained)},
+        )
+    if output is not None and parts is not None:
+        result.save(output)
+        result.to_html(output / runs.REPORT)
+        parts.clear()
     if json:
         show.as_json(result.to_dict())
     else:
         for line in show.audited(result):
             show.result(line)
+        if output is not None:
+            show.result(f"\nreport: {output / runs.REPORT}")
     is_bad = result.verdict == "may-not" or (fail_on == "not-safe" and result.verdict != "may")
     if fail_on is not None and is_bad:
         raise typer.Exit(1)
 
 
-def _documents(
-    data: str,
-    text: str | None,
-    label: str | None,
-    data_dir: Path | None,
-    count: int | None,
-    seed: int,
-) -> "Documents":
-    """The documents to audit on: a file's, or the test part of a corpus; perhaps a sample."""
-    import numpy as np
-
+def documents_to_audit(
+    data: str, text: str | None, label: str | None, data_dir: Path | None
+) -> "tuple[Documents, int | None]":
+    """The documents to audit on, a file's or the test part of a corpus; how long rationales are in
+    its training part, if there is one."""
+    from heedful.auditing.audit import mean_rationale_words
     from heedful.cli.request import find_corpus
-    from heedful.config import at_least
     from heedful.errors import DataError
     from heedful.text.readers import read_documents
 
-    at_least(1, documents=count)
-    at_least(0, seed=seed)
     if Path(data).is_file():
         found, _ = read_documents(data, text, label, needs_labels=False)
-    else:
-        corpus = find_corpus(data, text=text, label=label, data_dir=data_dir, test_share=0.0)
-        found = corpus.test
-        if not len(found):
-            raise DataError(f"{data} has no test part to audit on. Give a file of documents.")
-    if count is None or count >= len(found):
-        return found
-    places = np.random.default_rng(seed).choice(len(found), count, replace=False)
-    return found.take(sorted(places.tolist()))
+        return found, None
+    corpus = find_corpus(data, text=text, label=label, data_dir=data_dir, test_share=0.0)
+    if not len(corpus.test):
+        raise DataError(f"{data} has no test part to audit on. Give a file of documents.")
+    has_marks = any(document.rationale for document in corpus.train)
+    return corpus.test, mean_rationale_words(corpus.train) if has_marks else None
 
 
-def _save(audit: "Audit", documents: "Documents", output: Path) -> None:
-    """Write audit.json and per_example.parquet."""
-    import io
+def _parts(
+    output: Path | None,
+    resume: bool,
+    trained: "Trained",
+    documents: "Documents",
+    settings: object,
+    count: int | None,
+    judge: str,
+    ask: list[str] | None,
+) -> "PartsInFolder | None":
+    """Where the audit keeps what it has done, so that it can be resumed."""
+    import hashlib
 
     from heedful import runs
-    from heedful.runs import RunFolder, environment_failures
+    from heedful.auditing.parts import PartsInFolder
+    from heedful.errors import UsageError
+    from heedful.runs import RunFolder
+    from heedful.text.documents import fingerprints
 
-    folder = RunFolder.new(output)
-    with environment_failures(output):
-        output.mkdir(parents=True, exist_ok=True)
-    frame = audit.to_frame()
-    frame.insert(0, "text", documents.texts)
-    frame.insert(1, "label", documents.labels)
-    buffer = io.BytesIO()
-    frame.to_parquet(buffer)
-    folder.write_bytes(runs.PER_EXAMPLE, buffer.getvalue())
-    folder.write_json(runs.AUDIT, audit.to_dict())
+    if output is None:
+        if resume:
+            raise UsageError("--resume goes on with what is kept in a folder: give it with -o.")
+        return None
+    if not resume:
+        if (output / runs.PARTS).is_dir():
+            raise UsageError(
+                f"{output} holds an unfinished audit: go on with --resume, or choose another."
+            )
+        RunFolder.new(output)
+    elif not (output / runs.PARTS).is_dir():
+        raise UsageError(f"{output} holds no unfinished audit to resume.")
+    digest = hashlib.sha256(fingerprints(documents.texts).tobytes()).hexdigest()[:16]
+    request = {
+        "model": trained.provenance.get("sha256", {}).get(runs.MODEL),
+        "documents": digest,
+        "sample": count,
+        "judge": judge,
+        "questions": ask or "all",
+        "settings": str(settings),
+    }
+    return PartsInFolder(output, request)
+
+
+def described(trained: "Trained") -> dict[str, object]:
+    """What the model under audit is, for the report."""
+    from heedful.model.alignments import alignments
+    from heedful.model.encoders import encoders
+    from heedful.model.projections import projections
+
+    model = trained.settings.model
+    return {
+        "encoder": encoders.spec(model.encoder),
+        "alignment": alignments.spec(model.alignment),
+        "projection": projections.spec(model.projection),
+        "trained_on": trained.provenance.get("data", {}).get("name"),
+    }

@@ -1,4 +1,4 @@
-"""`heedful demo`: two small classifiers on the built-in reviews, and what they look at."""
+"""`heedful demo`: two small classifiers on the built-in reviews, audited side by side."""
 
 import shutil
 import sys
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from heedful.training.trained import Trained
 
 CORPUS = "reviews-short"
+AUDITED = 200  # test sentences
+SAMPLED = 100  # of them, for what is costly
 
 
 def demo(
@@ -22,7 +24,7 @@ def demo(
     ),
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1.")] = "auto",
 ) -> None:
-    """Train two small classifiers on real film reviews and show what their attention points at."""
+    """Train two small classifiers on real film reviews, audit their attention, write a report."""
     from heedful.cli import show
     from heedful.text.datasets import load
     from heedful.training.settings import Settings
@@ -44,6 +46,7 @@ def demo(
         for name, (meaning, settings) in models.items()
     }
     _show_examples(runs, corpus)
+    _audit(runs, corpus, output)
     first = output / list(runs)[-1]
     command = "heedful" if shutil.which("heedful") else sys.argv[0]
     show.result(f"\nboth runs are in {output}; ask one about a text of yours:")
@@ -79,6 +82,41 @@ def _trained(
             trained = train(task, settings, folder=folder, device=device, watcher=watcher)
     show.result(f"{name}: {show.score_line(trained)}")
     return trained
+
+
+def _audit(trained: "dict[str, Trained]", corpus: "Corpus", output: Path) -> None:
+    """Ask of both whether their attention may be shown, and write one report."""
+    from heedful import runs
+    from heedful.auditing.audit import Request, audit
+    from heedful.auditing.questions import AuditSettings
+    from heedful.auditing.subjects import ClassifierSubject
+    from heedful.cli import show
+    from heedful.cli.audit import described
+    from heedful.report import write_report
+
+    show.result(f"\nmay that attention be shown as an explanation? {AUDITED} test sentences say")
+    audits = {}
+    for name, model in trained.items():
+        with show.DocumentBar(AUDITED, is_shown=True) as bar:
+            audits[name] = audit(
+                ClassifierSubject(model),
+                corpus.test,
+                AuditSettings(sampled_documents=SAMPLED),
+                request=Request(documents=AUDITED, advance=bar.advance),
+                about={"name": name, "data": CORPUS, **described(model)},
+            )
+        show.result(f"  {name:<7} {audits[name].sentence}")
+        for question in ("decisive", "telling"):
+            answer = audits[name].answer(question)
+            test = next(t for t in answer.tests if t.judgement != "reported")
+            low, high = test.score.interval
+            show.result(
+                f"  {'':<7} {question}: {answer.judgement} "
+                f"({test.name} {test.score.score:.2f} [{low:.2f}, {high:.2f}] of 1)"
+            )
+        show.result(f"  {'':<7} {audits[name].instead}")
+    write_report(output / runs.REPORT, audits)
+    show.result(f"\nall answers, figures and heat maps: {output / runs.REPORT}")
 
 
 def _show_examples(runs: "dict[str, Trained]", corpus: "Corpus", count: int = 2) -> None:

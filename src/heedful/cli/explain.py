@@ -14,6 +14,9 @@ def explain(
         typer.Option(help="Importance measure, may be repeated; see `heedful list importances`."),
     ] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1.")] = "auto",
+    html: Annotated[
+        Path | None, typer.Option("--html", help="Write the explanation as a page to this file.")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="The explanation as JSON.")] = False,
 ) -> None:
     """Show a text in colour: attention beside other measures, and the prediction without top words.
@@ -25,6 +28,12 @@ def explain(
     from heedful.training.trained import Trained
 
     explanation = explain(Trained.load(run, device), text, measure or USUAL_MEASURES)
+    if html is not None:
+        from heedful.report import explanation_page
+        from heedful.runs import write_atomically
+
+        write_atomically(html, explanation_page(explanation).encode("utf-8", "backslashreplace"))
+        show.note(f"written: {html}")
     if json:
         show.as_json(explanation.to_dict())
         return

@@ -17,8 +17,8 @@ from heedful.errors import counted
 from heedful.training.progress import documents_bar, percent
 
 if TYPE_CHECKING:
-    from heedful.auditing.audit import Audit
-    from heedful.auditing.questions import TestResult
+    from heedful.auditing.comparing import Comparison
+    from heedful.auditing.record import Audit, TestResult
     from heedful.importance.explanation import Explanation
     from heedful.training.trained import Trained
 
@@ -113,19 +113,58 @@ def explained(explanation: "Explanation") -> Iterator[Text]:
 def audited(audit: "Audit") -> Iterator[Text]:
     """The verdict, then every answer with its tests between their controls."""
     yield Text(audit.sentence + "\n", style="bold")
-    left_out = counted(audit.single_words, "document") + " of one word left out"
-    singles = f"; {left_out}" if audit.single_words else ""
-    yield Text(
-        f"{audit.documents:,} documents{singles}. A score of 0 is worthless, 1 the best known."
-    )
+    yield Text(f"{_audited_documents(audit)}. A score of 0 is worthless, 1 the best known.")
     for answer in audit.answers:
         judgement = answer.judgement or f"not asked: {answer.reason}"
         yield Text(f"\n{answer.question}: {judgement}", style="bold")
         yield Text(f"  {answer.asks}", style="dim")
         for test in answer.tests:
             yield Text(f"  {_test_line(test)}")
+    if audit.instead:
+        yield Text(f"\n{audit.instead}", style="bold")
     cuts = ", ".join(f"{test} {cut}" for test, cut in CUTS.items())
     yield Text(f"\njudged with provisional cuts: {cuts}; all other tests are only reported")
+
+
+def _audited_documents(audit: "Audit") -> str:
+    """How many documents, and what was left out or cut."""
+    parts = [f"{audit.documents:,} documents"]
+    if audit.documents < audit.available:
+        wider = (audit.available / audit.documents) ** 0.5
+        parts = [
+            f"a random sample of {audit.documents:,} of {audit.available:,} documents, so "
+            f"intervals are about {wider:.1f} times as wide as with all"
+        ]
+    if audit.single_words:
+        parts.append(counted(audit.single_words, "document") + " of one word left out")
+    if cut := audit.about.get("documents_cut"):
+        parts.append(counted(cut, "document") + " cut to the length the model reads")
+    return "; ".join(parts)
+
+
+def compared(comparison: "Comparison") -> Iterator[Text]:
+    """Accuracy and verdict of each run, then scores, then paired differences."""
+    width = max(map(len, comparison.audits))
+    for name, audit in comparison.audits.items():
+        accuracy = audit.about.get("accuracy")
+        right = "accuracy unknown" if accuracy is None else f"accuracy {percent(accuracy)}"
+        yield Text(f"{name:<{width}}  {right}  {audit.sentence}")
+    yield Text("\nscores between floor 0 and ceiling 1, with 95% intervals", style="bold")
+    by_test: dict[tuple[str, str], dict[str, str]] = {}
+    for row in comparison.scores:
+        cell = f"{row['score']:5.2f} [{row['low']:.2f}, {row['high']:.2f}]"
+        by_test.setdefault((row["question"], row["test"]), {})[row["run"]] = cell
+    yield Text(f"{'':<52}" + "".join(f"{name:<24}" for name in comparison.audits), style="dim")
+    for (question, test), cells in by_test.items():
+        shown = "".join(f"{cells.get(name, 'not asked'):<24}" for name in comparison.audits)
+        yield Text(f"{question:<11} {test:<40}{shown}".rstrip())
+    yield Text("\npaired differences on the same documents", style="bold")
+    for row in comparison.differences:
+        verdict = f"favours {row['favours']}" if row["favours"] else "no clear difference"
+        yield Text(
+            f"{row['test']:<40}{row['first']} - {row['second']}: {row['difference']:+.3f} "
+            f"[{row['low']:+.3f}, {row['high']:+.3f}]  {verdict}"
+        )
 
 
 def _test_line(test: "TestResult") -> str:

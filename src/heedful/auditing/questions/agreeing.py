@@ -7,17 +7,17 @@ import numpy as np
 
 from heedful.auditing.metrics.ranking import kendall_tau, pearson, top_overlap, weighted_tau
 from heedful.auditing.questions.question import (
-    AuditSettings,
     Chunk,
-    Column,
-    Columns,
+    Conclusion,
+    Found,
+    Measured,
     Question,
-    TestResult,
     questions,
 )
-from heedful.auditing.subject import OpenSubject
+from heedful.auditing.record import Column
 
-MEASURES = ("gradient-x-input-held", "leave-one-out")  # Jain & Wallace's two
+OF_INPUTS = ("gradient-x-input-held", "leave-one-out")  # Jain & Wallace's two
+OF_STATES = ("state-gradient-norm", "leave-one-out-states")  # Meister et al. compare with these
 Agreement = Callable[[np.ndarray, np.ndarray, np.ndarray], Column]
 AGREEMENTS: dict[str, Agreement] = {
     "kendall_tau": kendall_tau,  # as published
@@ -36,38 +36,40 @@ class Agreeing(Question):
     place = 3
     asks = "Does it rank words as measured importance does?"
 
-    def measure(
-        self, subject: OpenSubject, chunk: Chunk, settings: AuditSettings, rng: np.random.Generator
-    ) -> dict[str, Column]:
+    def measure(self, chunk: Chunk) -> Measured:
         """Agreement with each measure, of attention, of random weights, of the other measure."""
-        reading = chunk.reading
-        importance = {m: np.abs(subject.importance(reading, m)) for m in MEASURES}
-        noise = rng.random(reading.weights.shape)
-        columns = {}
-        for name, agree in AGREEMENTS.items():
-            for measure, scores in importance.items():
-                columns[f"{name}_{measure}"] = agree(reading.weights, scores, reading.is_token)
-                columns[f"{name}_{measure}_random"] = agree(noise, scores, reading.is_token)
-            one, other = importance.values()
-            columns[f"{name}_between"] = agree(one, other, reading.is_token)
-        return columns
+        subject, reading = chunk.subject, chunk.reading
+        noise = chunk.rng.random(reading.weights.shape)
+        columns: dict[str, Column] = {}
+        for pair, agreements in (
+            (OF_INPUTS, AGREEMENTS),
+            (OF_STATES, {"kendall_tau": kendall_tau}),
+        ):
+            importance = {
+                measure: np.abs(subject.importance(reading, measure))
+                for measure in pair
+                if measure in subject.measures
+            }
+            for name, agree in agreements.items():
+                for measure, scores in importance.items():
+                    named = f"{name}_{measure}"
+                    columns[named] = agree(reading.weights, scores, reading.is_token)
+                    columns[f"{named}_random"] = agree(noise, scores, reading.is_token)
+                    others = [other for key, other in importance.items() if key != measure]
+                    for other in others:
+                        columns[f"{named}_other"] = agree(other, scores, reading.is_token)
+        return Measured(columns)
 
-    def conclude(
-        self, columns: Columns, settings: AuditSettings, rng: np.random.Generator
-    ) -> list[TestResult]:
+    def conclude(self, found: Found) -> Conclusion:
         """Each agreement between random weights and the other measure of importance."""
-        return [
-            self.result(
-                f"{name} with {measure}",
-                "higher",
-                (
-                    columns[f"{name}_{measure}"],
-                    columns[f"{name}_{measure}_random"],
-                    columns[f"{name}_between"],
-                ),
-                settings,
-                rng,
-            )
-            for measure in MEASURES
-            for name in AGREEMENTS
-        ]
+        columns = found.columns
+        tests = []
+        for name in AGREEMENTS:
+            for measure in (*OF_INPUTS, *OF_STATES):
+                named = f"{name}_{measure}"
+                if named in columns:
+                    ceiling = columns.get(f"{named}_other", 1.0)
+                    floor = columns[f"{named}_random"]
+                    title = f"{name} with {measure}"
+                    tests.append(found.test(title, "higher", columns[named], floor, ceiling))
+        return Conclusion(tuple(tests))

@@ -3,21 +3,23 @@
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from numpy import ndarray
 
+from heedful.auditing.metrics.divergence import js_divergence
 from heedful.auditing.metrics.erasure import fraction_to_flip
 from heedful.auditing.questions.question import (
-    AuditSettings,
     Chunk,
-    Column,
     Columns,
+    Conclusion,
+    Found,
+    Measured,
     Question,
-    TestResult,
     cross_fitted_best,
     questions,
 )
-from heedful.auditing.subject import OpenSubject, Reading
+from heedful.auditing.record import Column, Table
+from heedful.auditing.subject import Decides, Reading
 from heedful.counterfactual.simple import Permuted, uniform
 
 ORDERS = ("attention-x-gradient", "contribution")  # the best importance order is one of these
@@ -32,60 +34,69 @@ class Decisive(Question):
     name = "decisive"
     place = 1
     asks = "Does the prediction move when the attention moves?"
+    needs = Decides
 
-    def measure(
-        self, subject: OpenSubject, chunk: Chunk, settings: AuditSettings, rng: np.random.Generator
-    ) -> dict[str, Column]:
+    def measure(self, chunk: Chunk) -> Measured:
         """Total variation between predictions, and shares of the support erased."""
-        reading = chunk.reading
-        seed = int(rng.integers(2**31))
+        subject, reading, settings = chunk.subject, chunk.reading, chunk.settings
+        assert isinstance(subject, Decides)
+        seed = chunk.seed
         permuted = subject.otherwise(reading, Permuted(settings.permutations), seed)
         even = subject.otherwise(reading, uniform, seed)
         documents, words = reading.weights.shape
         one_hot = np.broadcast_to(np.eye(words), (documents, words, words))
         at_one_word = reading.moved(subject.decide(reading, one_hot))
         nothing = subject.without_evidence(reading)[:, None]
-        draws = rng.random((settings.random_draws, *reading.weights.shape))
-        flips = np.mean([_share_to_flip(subject, reading, draw) for draw in draws], axis=0)
-        return {
-            "permuted_tvd": np.median(reading.moved(subject.decide(reading, permuted)), axis=1),
-            "uniform_tvd": reading.moved(subject.decide(reading, even))[:, 0],
-            "no_evidence_tvd": reading.moved(nothing)[:, 0],
-            "reachable_tvd": np.where(reading.is_token, at_one_word, 0.0).max(axis=1),
-            "max_weight": reading.weights.max(axis=1),
-            "flip_share_attention": _share_to_flip(subject, reading, reading.weights),
-            "flip_share_random": flips,
-        } | {
-            f"flip_share_{order}": _share_to_flip(
-                subject, reading, subject.importance(reading, order)
-            )
+        draws = chunk.rng.random((settings.flip_draws, documents, words))
+        flips = [_share_to_flip(subject, reading, draw) for draw in draws]
+        orders = {
+            order: subject.importance(reading, order)
             for order in ORDERS
+            if order in subject.measures
         }
-
-    def conclude(
-        self, columns: Columns, settings: AuditSettings, rng: np.random.Generator
-    ) -> list[TestResult]:
-        """Moves between none and those of losing all evidence; flips between random and best."""
-        ceiling = columns["no_evidence_tvd"]
-        cannot_move = bool((columns["reachable_tvd"] < NOTHING).all())
-        reach = (
-            f"any weights could move it by {np.nanmean(columns['reachable_tvd']):.3f} on average"
+        return Measured(
+            {
+                "permuted_tvd": np.median(reading.moved(subject.decide(reading, permuted)), axis=1),
+                "uniform_tvd": reading.moved(subject.decide(reading, even))[:, 0],
+                "no_evidence_tvd": reading.moved(nothing)[:, 0],
+                "reachable_tvd": np.where(reading.is_token, at_one_word, 0.0).max(axis=1),
+                "max_weight": reading.weights.max(axis=1),
+                "flip_share_attention": _share_to_flip(subject, reading, reading.weights),
+                "flip_share_random": np.mean(flips, axis=0),
+            }
+            | {f"flip_share_{o}": _share_to_flip(subject, reading, by) for o, by in orders.items()}
+            | _one_weight_erased(subject, reading, draws[0])
         )
+
+    def conclude(self, found: Found) -> Conclusion:
+        """Moves between none and those of losing all evidence; flips between random and best."""
+        columns = found.columns
+        reachable = columns["reachable_tvd"]
+        cannot_move = bool((reachable[~np.isnan(reachable)] < NOTHING).all())
+        reach = f"any weights could move it by {np.nanmean(reachable):.3f} on average"
         moves = [
-            self.result(
-                name, "higher", (columns[column], 0.0, ceiling), settings, rng,
+            found.test(
+                name, "higher", columns[column], 0.0, columns["no_evidence_tvd"],
                 note=reach, cannot_move=cannot_move,
             )
             for name, column in (("permutation", "permuted_tvd"), ("uniform", "uniform_tvd"))
         ]  # fmt: skip
-        candidates = {order: f"flip_share_{order}" for order in ORDERS}
-        best, _ = cross_fitted_best(columns, candidates, "lower", rng)
-        flips = (columns["flip_share_attention"], columns["flip_share_random"], best)
-        return [*moves, self.result("erase until flip", "lower", flips, settings, rng)]
+        candidates = {o: f"flip_share_{o}" for o in ORDERS if f"flip_share_{o}" in columns}
+        value, floor = columns["flip_share_attention"], columns["flip_share_random"]
+        best, chosen = cross_fitted_best(columns, candidates, "lower", found.rng)
+        note = f"best order: {chosen}"
+        flip = found.test("erase until flip", "lower", value, floor, best, note=note)
+        further = columns["top_erased_jsd"] - columns["other_erased_jsd"]
+        facts = (
+            found.fact(
+                "JSD of erasing the top weight minus another", further, "Serrano & Smith, nats"
+            ),
+        )
+        return Conclusion((*moves, flip), {"flips": _flip_table(columns), "facts": facts})
 
 
 def _share_to_flip(
-    subject: OpenSubject, reading: Reading, order_by: Float[ndarray, "documents words"]
+    subject: Decides, reading: Reading, order_by: Float[ndarray, "documents words"]
 ) -> Column:
     """Share of the support whose weights are erased, highest first, before the decision flips.
 
@@ -95,11 +106,55 @@ def _share_to_flip(
     rank = np.where(support, -order_by, np.inf).argsort(axis=1, kind="stable").argsort(axis=1)
     steps = np.arange(1, max(2, int(support.sum(axis=1).max(initial=1))))
     is_left = (rank[:, None] >= steps[:, None]) & support[:, None]
-    weights = reading.weights[:, None] * is_left
-    total = weights.sum(axis=-1, keepdims=True)
-    weights = np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)
-    decisions = subject.decide(reading, weights).argmax(axis=-1)
+    decisions = subject.decide(reading, _renormalised(reading, is_left)).argmax(axis=-1)
     size = support.sum(axis=1, keepdims=True)
     is_real = steps < size  # something must be left to decide with
     is_flipped = (decisions != reading.prediction[:, None]) & is_real
     return fraction_to_flip(is_flipped, steps / np.maximum(size, 1))
+
+
+def _one_weight_erased(
+    subject: Decides, reading: Reading, draw: Float[ndarray, "documents words"]
+) -> dict[str, Column]:
+    """What erasing the top weight does, and erasing another one drawn at random."""
+    support = reading.support
+    rows = np.arange(len(support))
+    top = np.where(support, reading.weights, -np.inf).argmax(axis=1)
+    others = support.copy()
+    others[rows, top] = False
+    other = np.where(others, draw, -np.inf).argmax(axis=1)
+    is_left = np.repeat(support[:, None], 2, axis=1)
+    is_left[rows, 0, top] = is_left[rows, 1, other] = False
+    probabilities = subject.decide(reading, _renormalised(reading, is_left))
+    columns = {}
+    is_asked = others.any(axis=1)  # with one weight there is no other to erase
+    for place, name in enumerate(("top", "other")):
+        erased = probabilities[:, place]
+        flipped = (erased.argmax(axis=1) != reading.prediction).astype(np.float64)
+        distance = js_divergence(erased, reading.probabilities)
+        columns[f"{name}_erased_flips"] = np.where(is_asked, flipped, np.nan)
+        columns[f"{name}_erased_jsd"] = np.where(is_asked, distance, np.nan)
+    return columns
+
+
+def _renormalised(
+    reading: Reading, is_left: Bool[ndarray, "documents steps words"]
+) -> Float[ndarray, "documents steps words"]:
+    """The shown weights with some erased and the rest sharing out what they had."""
+    weights = reading.weights[:, None] * is_left
+    total = weights.sum(axis=-1, keepdims=True)
+    return np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)
+
+
+def _flip_table(columns: Columns) -> Table:
+    """Serrano & Smith's four cells: does the top weight decide, and would another one have?"""
+    top, other = columns["top_erased_flips"], columns["other_erased_flips"]
+    asked = int((~np.isnan(top)).sum())
+    rows = []
+    for top_flips in (True, False):
+        for other_flips in (True, False):
+            documents = int(((top == top_flips) & (other == other_flips)).sum())
+            share = documents / max(asked, 1)
+            cell = {"top_flips": top_flips, "other_flips": other_flips}
+            rows.append({**cell, "documents": documents, "share": share})
+    return tuple(rows)

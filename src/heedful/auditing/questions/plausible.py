@@ -4,52 +4,96 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from heedful.auditing.metrics.plausibility import auprc
+from heedful.auditing.metrics.plausibility import auprc, f1_at_k, iou_precision, iou_recall
+from heedful.auditing.metrics.top import choose_top
 from heedful.auditing.questions.question import (
-    AuditSettings,
     Chunk,
-    Column,
-    Columns,
+    Conclusion,
+    Found,
+    Measured,
     Question,
-    TestResult,
+    chosen_names,
     cross_fitted_best,
+    cross_fitted_choice,
+    pick,
     questions,
 )
 from heedful.auditing.questions.telling import BEST_OF
-from heedful.auditing.subject import OpenSubject
+from heedful.auditing.record import Column, TestResult
+from heedful.auditing.summary import score_f1
+
+SIMPLE = ("auprc", "token_f1")
+IOU = ("iou_precision", "iou_recall")
+NO_MARKS = "no document carries words that people marked"
 
 
 @questions.register("plausible")
 @dataclass(frozen=True)
 class Plausible(Question):
-    """Area under the precision-recall curve of words that people marked (ERASER)."""
+    """Words that people marked against the ranking of attention (ERASER)."""
 
     name = "plausible"
     place = 10
     asks = "Does it point where people point?"
 
-    def measure(
-        self, subject: OpenSubject, chunk: Chunk, settings: AuditSettings, rng: np.random.Generator
-    ) -> dict[str, Column]:
-        """The area for attention, each candidate of the ceiling, and random rankings."""
-        reading, marked = chunk.reading, chunk.is_marked
+    def measure(self, chunk: Chunk) -> Measured:
+        """Every test for attention, each candidate of the ceiling, and random rankings."""
+        if not chunk.has_marks.any():
+            return Measured({})
+        subject, reading = chunk.subject, chunk.reading
+        draws = chunk.rng.random((chunk.settings.random_draws, *reading.weights.shape))
+        of_draws = [_tests(chunk, draw + reading.support) for draw in draws]
+        columns = {
+            f"{test}_random": np.mean([one[test] for one in of_draws], axis=0)
+            for test in (*SIMPLE, *IOU)
+        }
+        rankings = {"attention": reading.weights} | {
+            measure: subject.importance(reading, measure)
+            for measure in BEST_OF
+            if measure in subject.measures
+        }
+        for ranking, scores in rankings.items():
+            columns |= {f"{test}_{ranking}": c for test, c in _tests(chunk, scores).items()}
+        return Measured(columns)
 
-        def area(ranking: np.ndarray) -> Column:
-            return np.where(chunk.has_marks, auprc(ranking, marked, reading.is_token), np.nan)
-
-        draws = rng.random((settings.random_draws, *reading.weights.shape))
-        return {
-            "auprc_attention": area(reading.weights),
-            "auprc_random": np.mean([area(draw) for draw in draws], axis=0),
-        } | {f"auprc_{m}": area(subject.importance(reading, m)) for m in BEST_OF}
-
-    def conclude(
-        self, columns: Columns, settings: AuditSettings, rng: np.random.Generator
-    ) -> list[TestResult]:
+    def conclude(self, found: Found) -> Conclusion:
         """Between random rankings and the best measure."""
-        if np.isnan(columns["auprc_attention"]).all():
-            return []
-        best, chosen = cross_fitted_best(columns, {m: f"auprc_{m}" for m in BEST_OF}, "higher", rng)
-        controls = (columns["auprc_attention"], columns["auprc_random"], best)
-        note = f"best measure: {' or '.join(chosen)}"
-        return [self.result("auprc", "higher", controls, settings, rng, note=note)]
+        columns = found.columns
+        if not columns or np.isnan(columns["auprc_attention"]).all():
+            return Conclusion(reason=NO_MARKS)
+        measures = [m for m in BEST_OF if f"auprc_{m}" in columns]
+        tests = []
+        for test in SIMPLE:
+            candidates = {m: f"{test}_{m}" for m in measures}
+            best, chosen = cross_fitted_best(columns, candidates, "higher", found.rng)
+            value, floor = columns[f"{test}_attention"], columns[f"{test}_random"]
+            note = f"best measure: {chosen}"
+            tests.append(found.test(test, "higher", value, floor, best, note=note))
+        return Conclusion((*tests, self._iou_f1(found, measures)))
+
+    def _iou_f1(self, found: Found, measures: list[str]) -> TestResult:
+        """IOU F1, of mean precision and mean recall; the best measure has the best mean of both."""
+        precision, recall = (
+            np.stack([found.columns[f"{part}_{m}"] for m in ("attention", "random", *measures)])
+            for part in IOU
+        )
+        choice = cross_fitted_choice((precision + recall)[2:], "higher", found.rng)
+        best = (pick(precision[2:], choice), pick(recall[2:], choice))
+        value, floor = ((precision[row], recall[row]) for row in (0, 1))
+        f1 = score_f1(value, floor, best, found.rng, found.settings.bootstrap)
+        note = f"best measure: {chosen_names(measures, choice)}"
+        return found.judged("iou_f1", "higher", f1, note=note)
+
+
+def _tests(chunk: Chunk, ranking: np.ndarray) -> dict[str, Column]:
+    """Each test of one ranking; NaN where nobody marked anything."""
+    reading, marked, is_token = chunk.reading, chunk.is_marked, chunk.reading.is_token
+    k = np.full(len(marked), chunk.settings.rationale_words or 1)
+    top = choose_top(ranking, reading.is_token, k)
+    found = {
+        "auprc": auprc(ranking, marked, is_token),
+        "token_f1": f1_at_k(ranking, marked, is_token, k),
+        "iou_precision": iou_precision(top, marked, is_token),
+        "iou_recall": iou_recall(top, marked, is_token),
+    }
+    return {name: np.where(chunk.has_marks, column, np.nan) for name, column in found.items()}

@@ -1,11 +1,11 @@
-"""What a question of an audit is: columns per document, then tests over all of them.
+"""What a question of an audit is: numbers per document, then tests over all of them.
 
 `measure` sees a few documents at a time and gives one number per document and column, so that an
 audit can stream. `conclude` sees the columns of all documents and gives the question's tests.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -14,14 +14,14 @@ from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
 from heedful.auditing.metrics.registry import Better
-from heedful.auditing.rules import Judgement, judge
-from heedful.auditing.subject import OpenSubject, Reading
-from heedful.auditing.summary import BootstrapSettings, Score, score
+from heedful.auditing.record import Column, Table, TestResult
+from heedful.auditing.rules import judge
+from heedful.auditing.subject import Judge, Reading, Subject
+from heedful.auditing.summary import BootstrapSettings, Score, estimate, score
 from heedful.config import at_least
 from heedful.counterfactual.adversarial import Adversarial
 from heedful.registry import Registry
 
-Column = Float[ndarray, " documents"]
 Columns = Mapping[str, Column]
 
 
@@ -32,38 +32,123 @@ class AuditSettings:
     permutations: int = 100
     random_draws: int = 20
     fractions: tuple[float, ...] = (0.01, 0.05, 0.1, 0.2, 0.5)  # of words, as in ERASER
+    curve: tuple[int, ...] = (1, 2, 3, 5, 10, 20)  # top words deleted or kept, for curves
+    flip_draws: int = 5  # random orders of erasing weights, as Serrano & Smith draw
     epsilon: float = 0.05  # how far an adversary may move the prediction
     search: Adversarial = field(default_factory=Adversarial)
+    sampled_documents: int = 300  # for what is costly: greedy erasure, influence, all measures
+    greedy_words: int = 10  # that greedy erasure deletes
+    greedy_candidates: int = 20  # words of most leave-one-out importance that it chooses among
+    state_words: int = 40_000  # about so many words' states are clustered
+    frequent_words: int = 1000  # whose mutual information with states is taken
+    clusters: int = 1000  # of states, at most; and at least 20 states to a cluster
+    folds: int = 5  # of the classifier that sees only the weights
+    rationale_words: int | None = None  # k of token F1 and IOU F1; None: mean of the documents'
     bootstrap: BootstrapSettings = field(default_factory=BootstrapSettings)
     seed: int = 0
 
     def __post_init__(self) -> None:
         at_least(100, permutations=self.permutations)
         at_least(20, random_draws=self.random_draws)
+        at_least(2, folds=self.folds, clusters=self.clusters, frequent_words=self.frequent_words)
+        at_least(
+            1,
+            flip_draws=self.flip_draws,
+            sampled_documents=self.sampled_documents,
+            greedy_words=self.greedy_words,
+            greedy_candidates=self.greedy_candidates,
+            state_words=self.state_words,
+            rationale_words=self.rationale_words,
+        )
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """Some documents under audit: how the subject reads them, and what is known about them."""
+    """Some documents under audit: who is asked, how it reads them, what is known about them."""
 
+    subject: Subject
+    judge: Judge  # whose predictions erasure looks at: the subject itself, or another model
     reading: Reading
     labels: Int[ndarray, " documents"]  # class numbers; -1 where there is none
     is_marked: Bool[ndarray, "documents words"]  # words that people marked
     has_marks: Bool[ndarray, " documents"]  # whether anybody was asked to mark
+    is_sampled: Bool[ndarray, " documents"]  # of the sample for costly measures
+    is_state_sampled: Bool[ndarray, " documents"]  # of the sample whose states are clustered
+    settings: AuditSettings
+    rng: np.random.Generator
+
+    @property
+    def seed(self) -> int:
+        """A seed for whoever has generators of its own."""
+        return int(self.rng.integers(2**31))
 
 
 @dataclass(frozen=True)
-class TestResult:
-    """One test of a question, between its controls."""
+class Measured:
+    """What a question found in some documents."""
 
-    __test__ = False  # pytest: not a test case
+    columns: dict[str, Column]  # a number per document; NaN where it cannot be asked
+    curves: dict[str, Float[ndarray, "documents steps"]] = field(default_factory=dict)
+    words: dict[str, ndarray] = field(default_factory=dict)  # a row per word that was looked at
+    document: Int[ndarray, " words"] = field(default_factory=lambda: np.empty(0, np.int64))
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a question found in all documents, and what tests are made with."""
 
     question: str
-    name: str
-    better: Better
-    score: Score
-    judgement: Judgement
-    note: str = ""
+    subject: Subject
+    measured: Measured
+    labels: Int[ndarray, " documents"]
+    is_right: Column  # 1 or 0; NaN without a label
+    settings: AuditSettings
+    rng: np.random.Generator
+
+    @property
+    def columns(self) -> Columns:
+        """One number per document."""
+        return self.measured.columns
+
+    def test(
+        self,
+        name: str,
+        better: Better,
+        value: Column,
+        floor: Column | float,
+        ceiling: Column | float,
+        *,
+        note: str = "",
+        cannot_move: bool = False,
+    ) -> TestResult:
+        """A test from its value, floor and ceiling per document."""
+        found = score(value, floor, ceiling, self.rng, self.settings.bootstrap)
+        return self.judged(name, better, found, note=note, cannot_move=cannot_move)
+
+    def judged(
+        self, name: str, better: Better, found: Score, *, note: str = "", cannot_move: bool = False
+    ) -> TestResult:
+        """A test from its score."""
+        judgement = judge(name, found, better, cannot_move=cannot_move)
+        return TestResult(self.question, name, better, found, judgement, note)
+
+    def fact(self, name: str, values: Column, note: str = "") -> dict[str, object]:
+        """A mean with its interval: evidence that no control stands beside."""
+        mean = estimate(values, self.rng, self.settings.bootstrap)
+        low, high = mean.interval
+        described = {"question": self.question, "name": name, "note": note}
+        return {
+            **described, "mean": mean.mean, "low": low, "high": high, "documents": mean.documents
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """The tests of a question and the evidence beside them; no tests: it cannot be asked here."""
+
+    tests: tuple[TestResult, ...] = ()
+    evidence: dict[str, Table] = field(default_factory=dict)
+    reason: str = ""  # why there are no tests
 
 
 class Question(ABC):
@@ -72,34 +157,19 @@ class Question(ABC):
     name: ClassVar[str]
     place: ClassVar[int]  # among the ten
     asks: ClassVar[str]
+    needs: ClassVar[type[Subject]] = Subject  # type: ignore[type-abstract]
+
+    def why_not(self, subject: Subject) -> str:
+        """Why the question cannot be asked of a subject; nothing if it can."""
+        return "" if isinstance(subject, self.needs) else self.needs.missing
 
     @abstractmethod
-    def measure(
-        self, subject: OpenSubject, chunk: Chunk, settings: AuditSettings, rng: np.random.Generator
-    ) -> dict[str, Column]:
-        """One number per document for each column of this question."""
+    def measure(self, chunk: Chunk) -> Measured:
+        """Numbers of some documents."""
 
     @abstractmethod
-    def conclude(
-        self, columns: Columns, settings: AuditSettings, rng: np.random.Generator
-    ) -> list[TestResult]:
+    def conclude(self, found: Found) -> Conclusion:
         """The question's tests over all documents."""
-
-    def result(
-        self,
-        name: str,
-        better: Better,
-        controls: tuple[Column, Column | float, Column | float],
-        settings: AuditSettings,
-        rng: np.random.Generator,
-        *,
-        note: str = "",
-        cannot_move: bool = False,
-    ) -> TestResult:
-        """A test from its value, floor and ceiling per document."""
-        found = score(*controls, rng, settings.bootstrap)
-        judgement = judge(name, found, better, cannot_move=cannot_move)
-        return TestResult(self.name, name, better, found, judgement, note)
 
 
 questions: Registry[Question] = Registry("question")
@@ -107,22 +177,38 @@ questions: Registry[Question] = Registry("question")
 
 def cross_fitted_best(
     columns: Columns, candidates: Mapping[str, str], better: Better, rng: np.random.Generator
-) -> tuple[Column, dict[str, int]]:
-    """The best available control without choosing on the documents it is read on.
+) -> tuple[Column, str]:
+    """The best available control, and which it was. NaN where the chosen one was not measured."""
+    values = np.stack([columns[column] for column in candidates.values()])
+    choice = cross_fitted_choice(values, better, rng)
+    return pick(values, choice), chosen_names(list(candidates), choice)
 
-    Documents are split in two. Each half takes the candidate (measure -> column) that does best on
-    the other half. Also how many halves chose each measure.
+
+def cross_fitted_choice(
+    values: Float[ndarray, "candidates documents"], better: Better, rng: np.random.Generator
+) -> Int[ndarray, " documents"]:
+    """Which candidate is best, without choosing on the documents it is read on.
+
+    Documents are split in two. Each half takes the candidate that does best on the other half, on
+    the documents where every candidate was measured.
     """
-    names = list(candidates)
-    values = np.stack([columns[candidates[name]] for name in names])
     half = rng.permutation(values.shape[1]) % 2
-    ceiling = np.empty(values.shape[1])
-    chosen: dict[str, int] = {}
+    is_asked = ~np.isnan(values).any(axis=0)
+    choice = np.zeros(values.shape[1], dtype=np.int64)
     for side in (0, 1):
-        others = values[:, half != side]
-        asked = ~np.isnan(others)
-        means = np.nansum(others, axis=1) / np.maximum(asked.sum(axis=1), 1)
-        best = int(means.argmin() if better == "lower" else means.argmax())
-        ceiling[half == side] = values[best, half == side]
-        chosen[names[best]] = chosen.get(names[best], 0) + 1
-    return ceiling, chosen
+        others = values[:, (half != side) & is_asked]
+        means = others.mean(axis=1) if others.shape[1] else np.zeros(len(values))
+        choice[half == side] = means.argmin() if better == "lower" else means.argmax()
+    return choice
+
+
+def pick(
+    values: Float[ndarray, "candidates documents"], choice: Int[ndarray, " documents"]
+) -> Column:
+    """Each document's value of its chosen candidate."""
+    return np.take_along_axis(values, choice[None], axis=0)[0]
+
+
+def chosen_names(names: Sequence[str], choice: Int[ndarray, " documents"]) -> str:
+    """The names of the chosen candidates, in words."""
+    return " or ".join(names[number] for number in np.unique(choice).tolist())

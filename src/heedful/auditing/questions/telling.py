@@ -1,133 +1,263 @@
 """Take its top words away: does the decision fall? Keep only them: does it stand?"""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Float, Int
 from numpy import ndarray
 
+from heedful.auditing.erasing import Ranking, erase_greedily, predict_sets, tops_of_size
 from heedful.auditing.metrics.erasure import (
     accuracy_drop,
     comprehensiveness,
+    post_hoc_accuracy_gold,
     post_hoc_accuracy_own,
     sufficiency,
 )
 from heedful.auditing.metrics.registry import metrics
-from heedful.auditing.metrics.top import choose_top, top_k
+from heedful.auditing.metrics.top import top_k
 from heedful.auditing.questions.question import (
-    AuditSettings,
     Chunk,
-    Column,
-    Columns,
+    Conclusion,
+    Found,
+    Measured,
     Question,
-    TestResult,
     cross_fitted_best,
     questions,
 )
-from heedful.auditing.subject import OpenSubject, Reading
+from heedful.auditing.record import Column, Table
+from heedful.auditing.summary import estimate
 
 # What the ceiling is chosen from. Leave-one-out alone fails where two words say the same.
 BEST_OF = ("leave-one-out", "gradient-x-input", "contribution")
-TESTS = ("comprehensiveness", "sufficiency", "accuracy_drop", "post_hoc_accuracy_own")
+GREEDY = "greedy erasure"
+TESTS = (
+    "comprehensiveness", "sufficiency", "accuracy_drop",
+    "post_hoc_accuracy_own", "post_hoc_accuracy_gold",
+)  # fmt: skip
+CURVES = ("probability_drop", "accuracy_drop", "kept_own", "kept_gold")
+ON_CURVES = ("attention", *BEST_OF, "random")
 
-Ranking = Float[ndarray, "documents words"]
-Masks = Bool[ndarray, "documents steps words"]
+Documents = Int[ndarray, " some"]
 
 
 @questions.register("telling")
 @dataclass(frozen=True)
 class Telling(Question):
-    """Erasure of top words, re-run through the same model (ERASER, VAT)."""
+    """Erasure of top words, read again by the judge: the same model unless told otherwise."""
 
     name = "telling"
     place = 4
     asks = "Take its top words away: does the decision fall? Keep only them: does it stand?"
 
-    def measure(
-        self, subject: OpenSubject, chunk: Chunk, settings: AuditSettings, rng: np.random.Generator
-    ) -> dict[str, Column]:
-        """Every test for attention, each candidate of the ceiling, and random rankings."""
-        reading = chunk.reading
-        rankings = {"attention": reading.weights}
-        rankings |= {measure: subject.importance(reading, measure) for measure in BEST_OF}
-        draws = rng.random((settings.random_draws, *reading.weights.shape))
-        # Random rankings put the support first, as attention does.
-        rankings |= {f"random {n}": draw + reading.support for n, draw in enumerate(draws)}
-        by_ranking = _test_rankings(subject, chunk, rankings, settings)
-        columns = {
-            f"{test}_{ranking}": by_ranking[ranking][test]
-            for ranking in ("attention", *BEST_OF)
-            for test in TESTS
-        }
-        for test in TESTS:
-            of_draws = [by_ranking[f"random {n}"][test] for n in range(len(draws))]
-            columns[f"{test}_random"] = np.mean(of_draws, axis=0)
-        return columns
+    def measure(self, chunk: Chunk) -> Measured:
+        """Every test for attention, each candidate of the ceiling, and random rankings.
 
-    def conclude(
-        self, columns: Columns, settings: AuditSettings, rng: np.random.Generator
-    ) -> list[TestResult]:
+        The sampled documents also get greedy erasure, every other measure, and curves.
+        """
+        subject, reading, settings = chunk.subject, chunk.reading, chunk.settings
+        everyone, sample = np.arange(len(reading.weights)), np.flatnonzero(chunk.is_sampled)
+        rankings = {"attention": reading.weights} | {
+            measure: subject.importance(reading, measure)
+            for measure in BEST_OF
+            if measure in subject.measures
+        }
+        draws = chunk.rng.random((settings.random_draws, *reading.weights.shape))
+        # Random rankings put the support first, as attention does.
+        at_random = [draw + reading.support for draw in draws]
+        columns = _tested(chunk, everyone, [*rankings.values(), *at_random])
+        named = _named(columns[: len(rankings)], rankings)
+        named |= _named([np.mean(columns[len(rankings) :], axis=0)], ["random"])
+        if not len(sample):
+            return Measured(named, _empty_curves(chunk))
+        leave_one_out = rankings.get("leave-one-out", reading.weights)
+        further = {
+            GREEDY: erase_greedily(
+                chunk.judge,
+                reading,
+                sample,
+                leave_one_out,
+                settings.greedy_words,
+                settings.greedy_candidates,
+            )
+        }
+        further |= {
+            measure: subject.importance(reading, measure)
+            for measure in subject.measures
+            if measure not in rankings and measure != "random"
+        }
+        of_sample = _tested(chunk, sample, list(further.values()))
+        for name, column in _named(of_sample, further).items():
+            named[name] = np.full(len(reading.weights), np.nan)
+            named[name][sample] = column
+        return Measured(named, _curves(chunk, sample, rankings | {"random": at_random[0]}))
+
+    def conclude(self, found: Found) -> Conclusion:
         """Each test between random rankings and the best measure."""
-        results = []
+        columns = found.columns
+        tests = []
         for test in TESTS:
             if np.isnan(columns[f"{test}_attention"]).all():
                 continue  # accuracy needs labels
             better = metrics[test].better
-            candidates = {measure: f"{test}_{measure}" for measure in BEST_OF}
-            best, chosen = cross_fitted_best(columns, candidates, better, rng)
-            controls = (columns[f"{test}_attention"], columns[f"{test}_random"], best)
-            note = f"best measure: {' or '.join(chosen)}"
-            results.append(self.result(test, better, controls, settings, rng, note=note))
-        return results
+            known = {m: f"{test}_{m}" for m in (*BEST_OF, GREEDY)}
+            candidates = {m: column for m, column in known.items() if column in columns}
+            best, chosen = cross_fitted_best(columns, candidates, better, found.rng)
+            value, floor = columns[f"{test}_attention"], columns[f"{test}_random"]
+            note = f"best measure: {chosen}"
+            tests.append(found.test(test, better, value, floor, best, note=note))
+        evidence = {"curves": _curve_table(found), "measures": _measure_table(found)}
+        return Conclusion(tuple(tests), evidence)
 
 
-def _test_rankings(
-    subject: OpenSubject, chunk: Chunk, rankings: dict[str, Ranking], settings: AuditSettings
-) -> dict[str, dict[str, Column]]:
-    """All tests of all rankings, each different set of words predicted once."""
+@dataclass(frozen=True)
+class Erased:
+    """What the judge says of some documents whole, without the top words, and of those alone."""
+
+    labels: Int[ndarray, " documents"]
+    prediction: Int[ndarray, " documents"]
+    probability: Float[ndarray, " documents"]  # of the prediction, here and below
+    without: Float[ndarray, "documents steps"]
+    only: Float[ndarray, "documents steps"]
+    prediction_without: Int[ndarray, "documents steps"]
+    prediction_only: Int[ndarray, "documents steps"]
+
+
+def _erased(
+    chunk: Chunk,
+    some: Documents,
+    rankings: Iterable[Ranking],
+    sizes: Int[ndarray, "documents steps"],
+) -> list[Erased]:
+    """Each ranking's top words deleted and kept; each different set of words predicted once."""
     reading = chunk.reading
-    tops = {name: _tops(reading, ranking, settings.fractions) for name, ranking in rankings.items()}
-    erased = [reading.is_token[:, None] & ~top for top in tops.values()]
-    probabilities = _predict_sets(subject, reading, [*erased, *tops.values()])
-    documents = np.arange(len(reading.prediction))
-    probability = reading.probabilities[documents, reading.prediction]
-    results = {}
-    for number, name in enumerate(rankings):
-        without, only = probabilities[number], probabilities[number + len(rankings)]
-        of_prediction = [p[documents, :, reading.prediction] for p in (without, only)]
-        drop = accuracy_drop(chunk.labels, reading.prediction, without.argmax(axis=-1))
-        results[name] = {
-            "comprehensiveness": comprehensiveness(probability, of_prediction[0]),
-            "sufficiency": sufficiency(probability, of_prediction[1]),
-            "accuracy_drop": np.where(chunk.labels >= 0, drop, np.nan),
-            "post_hoc_accuracy_own": post_hoc_accuracy_own(
-                reading.prediction, only.argmax(axis=-1)
-            ),
-        }
+    tops = [tops_of_size(reading, ranking, sizes)[some] for ranking in rankings]
+    rest = [reading.is_token[some][:, None] & ~top for top in tops]
+    probabilities = predict_sets(chunk.judge, reading, some, [*rest, *tops])
+    whole = chunk.judge.judged(reading)[some]
+    prediction, rows = whole.argmax(axis=1), np.arange(len(some))
+    return [
+        Erased(
+            chunk.labels[some],
+            prediction,
+            whole[rows, prediction],
+            without[rows, :, prediction],
+            only[rows, :, prediction],
+            without.argmax(axis=-1),
+            only.argmax(axis=-1),
+        )
+        for without, only in zip(
+            probabilities[: len(tops)], probabilities[len(tops) :], strict=True
+        )
+    ]
+
+
+def _tested(
+    chunk: Chunk, some: Documents, rankings: Iterable[Ranking]
+) -> list[Float[ndarray, "tests documents"]]:
+    """All tests of each ranking on some documents, in the order of `TESTS`."""
+    lengths = chunk.reading.is_token.sum(axis=1)
+    sizes = np.stack([top_k(part, lengths) for part in chunk.settings.fractions], axis=1)
+    results = []
+    for erased in _erased(chunk, some, rankings, sizes):
+        labels, prediction = erased.labels, erased.prediction
+        drop = accuracy_drop(labels, prediction, erased.prediction_without)
+        gold = post_hoc_accuracy_gold(labels, erased.prediction_only)
+        tests = [
+            comprehensiveness(erased.probability, erased.without),
+            sufficiency(erased.probability, erased.only),
+            np.where(labels >= 0, drop, np.nan),
+            post_hoc_accuracy_own(prediction, erased.prediction_only),
+            np.where(labels >= 0, gold, np.nan),
+        ]
+        results.append(np.stack(tests))
     return results
 
 
-def _tops(reading: Reading, ranking: Ranking, fractions: tuple[float, ...]) -> Masks:
-    """The top words of each document at each fraction."""
-    lengths = reading.is_token.sum(axis=1)
-    return np.stack(
-        [choose_top(ranking, reading.is_token, top_k(part, lengths)) for part in fractions], axis=1
-    )
+def _named(
+    results: Sequence[Float[ndarray, "tests documents"]],
+    rankings: Sequence[str] | dict[str, Ranking],
+) -> dict[str, Column]:
+    return {
+        f"{test}_{ranking}": row
+        for ranking, rows in zip(rankings, results, strict=True)
+        for test, row in zip(TESTS, rows, strict=True)
+    }
 
 
-def _predict_sets(
-    subject: OpenSubject, reading: Reading, sets: list[Masks]
-) -> list[Float[ndarray, "documents steps classes"]]:
-    """Probabilities for every set of words; sets that come up again are predicted once."""
-    stacked = np.concatenate(sets, axis=1)
-    count, steps, words = stacked.shape
-    document = np.repeat(np.arange(count), steps)
-    flat = stacked.reshape(-1, words)
-    keys = np.concatenate([document[:, None].view(np.uint8).reshape(len(flat), -1),
-                           np.packbits(flat, axis=1)], axis=1)  # fmt: skip
-    as_bytes = np.ascontiguousarray(keys).view(np.dtype((np.void, keys.shape[1]))).ravel()
-    _, first, inverse = np.unique(as_bytes, return_index=True, return_inverse=True)
-    unique = subject.predict_kept(reading, document[first], flat[first])
-    probabilities = unique[inverse].reshape(count, steps, -1)
-    edges = np.cumsum([part.shape[1] for part in sets])[:-1]
-    return np.split(probabilities, edges, axis=1)
+def _curves(
+    chunk: Chunk, sample: Documents, rankings: dict[str, Ranking]
+) -> dict[str, Float[ndarray, "documents steps"]]:
+    """What deleting or keeping the top 1, 2, … words does; NaN beyond a document's words."""
+    steps = np.array(chunk.settings.curve)
+    sizes = np.repeat(steps[None], len(chunk.labels), axis=0)
+    is_long_enough = chunk.reading.is_token.sum(axis=1)[sample][:, None] > steps
+    curves = _empty_curves(chunk)
+    all_erased = _erased(chunk, sample, rankings.values(), sizes)
+    for name, erased in zip(rankings, all_erased, strict=True):
+        labels, prediction = erased.labels[:, None], erased.prediction[:, None]
+        right_whole, right_without = (
+            (found == labels).astype(np.float64)
+            for found in (prediction, erased.prediction_without)
+        )
+        found = {
+            "probability_drop": erased.probability[:, None] - erased.without,
+            "accuracy_drop": np.where(labels >= 0, right_whole - right_without, np.nan),
+            "kept_own": (erased.prediction_only == prediction).astype(np.float64),
+            "kept_gold": np.where(labels >= 0, erased.prediction_only == labels, np.nan),
+        }
+        for curve, values in found.items():
+            curves[f"{curve}_{name}"][sample] = np.where(is_long_enough, values, np.nan)
+    return curves
+
+
+def _empty_curves(chunk: Chunk) -> dict[str, Float[ndarray, "documents steps"]]:
+    shape = (len(chunk.labels), len(chunk.settings.curve))
+    names = [m for m in ON_CURVES if m in (*chunk.subject.measures, "random")]
+    return {f"{curve}_{m}": np.full(shape, np.nan) for curve in CURVES for m in names}
+
+
+def _curve_table(found: Found) -> Table:
+    """Means of the curves: one row per measure and number of words."""
+    rows = []
+    curves = found.measured.curves
+    for measure in ON_CURVES:
+        if f"{CURVES[0]}_{measure}" not in curves:
+            continue
+        for step, k in enumerate(found.settings.curve):
+            columns = {curve: curves[f"{curve}_{measure}"][:, step] for curve in CURVES}
+            documents = int((~np.isnan(columns[CURVES[0]])).sum())
+            means = {
+                curve: float(np.nanmean(column)) if not np.isnan(column).all() else None
+                for curve, column in columns.items()
+            }
+            if documents:
+                rows.append({"measure": measure, "k": k, **means, "documents": documents})
+    return tuple(rows)
+
+
+def _measure_table(found: Found) -> Table:
+    """Every measure on the sampled documents, best first: what may be shown instead."""
+    columns, bootstrap = found.columns, found.settings.bootstrap
+    known = [m for m in found.subject.measures if m != "random"]
+    names = [m for m in known if f"comprehensiveness_{m}" in columns]
+    sampled = np.all([~np.isnan(columns[f"comprehensiveness_{m}"]) for m in names], axis=0)
+    rows = []
+    for measure in (*names, "random"):
+        column = np.where(sampled, columns[f"comprehensiveness_{measure}"], np.nan)
+        mean = estimate(column, found.rng, bootstrap)
+        over = estimate(column - columns["comprehensiveness_attention"], found.rng, bootstrap)
+        kept = estimate(
+            np.where(sampled, columns[f"sufficiency_{measure}"], np.nan), found.rng, bootstrap
+        )
+        rows.append(
+            {
+                "measure": measure, "comprehensiveness": mean.mean,
+                "low": mean.interval[0], "high": mean.interval[1],
+                "over_attention": over.mean, "over_attention_low": over.interval[0],
+                "over_attention_high": over.interval[1],
+                "sufficiency": kept.mean, "documents": mean.documents,
+            }
+        )  # fmt: skip
+    return tuple(sorted(rows, key=lambda row: -row["comprehensiveness"]))

@@ -1,0 +1,135 @@
+"""Does the state at a word still speak of that word?"""
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int
+from numpy import ndarray
+
+from heedful.auditing.metrics.corpus import information_terms
+from heedful.auditing.metrics.divergence import normalised_entropy
+from heedful.auditing.metrics.states import conicity
+from heedful.auditing.questions.question import (
+    Chunk,
+    Conclusion,
+    Found,
+    Measured,
+    Question,
+    questions,
+)
+from heedful.auditing.record import Column
+from heedful.auditing.subject import ShowsStates
+
+KINDS = ("embedded", "hidden", "untrained")
+STATES_PER_CLUSTER = 20
+
+
+@questions.register("grounded")
+@dataclass(frozen=True)
+class Grounded(Question):
+    """Mutual information of word and state; whose influence a state carries (Meister et al.)."""
+
+    name = "grounded"
+    place = 5
+    asks = "Does the state at a word still speak of that word?"
+    needs = ShowsStates
+
+    def measure(self, chunk: Chunk) -> Measured:
+        """Where states come from, on the sampled documents; words and states to cluster later."""
+        subject, reading = chunk.subject, chunk.reading
+        assert isinstance(subject, ShowsStates)
+        states = subject.states(reading)
+        words = reading.is_token.sum(axis=1)
+        columns = {"conicity": conicity(states["hidden"], reading.is_token)}
+        own, spread = (np.full(len(words), np.nan) for _ in range(2))
+        if chunk.is_sampled.any():
+            shares = subject.influence(reading)
+            at_word = np.diagonal(shares, axis1=1, axis2=2) * reading.is_token
+            own = np.where(chunk.is_sampled, at_word.sum(axis=1) / np.maximum(words, 1), np.nan)
+            spread = np.where(chunk.is_sampled, _mean_entropy(shares, reading.is_token), np.nan)
+        even = np.where(chunk.is_sampled, 1 / np.maximum(words, 1), np.nan)
+        columns |= {"own_influence": own, "even_influence": even, "influence_entropy": spread}
+        ids = subject.word_ids(reading)
+        is_looked_at = (ids >= 0) & reading.is_token & chunk.is_state_sampled[:, None]
+        document, _ = np.nonzero(is_looked_at)
+        looked_at = {kind: states[kind][is_looked_at] for kind in KINDS}
+        return Measured(columns, {}, looked_at | {"word": ids[is_looked_at]}, document)
+
+    def conclude(self, found: Found) -> Conclusion:
+        """Information between shuffled states and embeddings; own influence between 1/n and 1."""
+        columns = found.columns
+        tests, facts = [], []
+        information = _information(found)
+        if information:
+            value, floor, ceiling = (information[k] for k in ("hidden", "shuffled", "embedded"))
+            tests.append(found.test("mutual information", "higher", value, floor, ceiling))
+            note = "the same encoder before training; shown beside, never a control"
+            facts.append(
+                found.fact("mutual information, untrained", information["untrained"], note)
+            )
+        value, floor = columns["own_influence"], columns["even_influence"]
+        tests.append(found.test("own influence", "higher", value, floor, 1.0))
+        facts += [
+            found.fact("entropy of influence", columns["influence_entropy"], "0 to 1"),
+            found.fact("conicity", columns["conicity"], "0 to 1; 1: all states point the same way"),
+        ]
+        return Conclusion(tuple(tests), {"facts": tuple(facts)})
+
+
+def _mean_entropy(shares: Float[ndarray, "documents words words"], is_token: ndarray) -> Column:
+    """Mean over a document's states of the normalised entropy of their influence."""
+    documents, words, _ = shares.shape
+    rows = np.repeat(is_token[:, None], words, axis=1).reshape(-1, words)
+    entropy = normalised_entropy(shares.reshape(-1, words), rows).reshape(documents, words)
+    total = np.where(is_token, entropy, 0.0).sum(axis=1)
+    return total / np.maximum(is_token.sum(axis=1), 1)
+
+
+def _information(found: Found) -> dict[str, Column]:
+    """Share of the words' entropy that the cluster of a state tells, per kind of state.
+
+    States are clustered by mini-batch k-means, the most frequent words counted (the estimator of
+    Voita et al. 2019). `shuffled`: states dealt out anew among the words of their document.
+    """
+    settings, documents = found.settings, len(found.labels)
+    words, document = found.measured.words["word"], found.measured.document
+    frequent = _most_frequent(words, settings.frequent_words)
+    is_counted = np.isin(words, frequent)
+    clusters = min(settings.clusters, int(is_counted.sum()) // STATES_PER_CLUSTER)
+    if clusters < 2:
+        return {}
+    words, document = words[is_counted], document[is_counted]
+    terms = {}
+    for kind in KINDS:
+        cluster = _clusters(found.measured.words[kind][is_counted], clusters, settings.seed)
+        terms[kind] = information_terms(words, cluster, document, documents)
+        if kind == "hidden":
+            keys = found.rng.random(len(document))
+            dealt = np.empty_like(cluster)
+            dealt[np.lexsort((np.arange(len(keys)), document))] = cluster[
+                np.lexsort((keys, document))
+            ]
+            terms["shuffled"] = information_terms(words, dealt, document, documents)
+    in_sample = np.bincount(document, minlength=documents) > 0
+    return {kind: np.where(in_sample, column, np.nan) for kind, column in terms.items()}
+
+
+def _most_frequent(words: Int[ndarray, " words"], count: int) -> Int[ndarray, " frequent"]:
+    names, counts = np.unique(words, return_counts=True)
+    return names[np.argsort(-counts, kind="stable")[:count]]
+
+
+def _clusters(
+    states: Float[ndarray, "words size"], clusters: int, seed: int
+) -> Int[ndarray, " words"]:
+    from sklearn.cluster import MiniBatchKMeans
+    from sklearn.exceptions import ConvergenceWarning
+
+    means = MiniBatchKMeans(
+        clusters, batch_size=4096, n_init=1, max_iter=20, random_state=seed, init="random"
+    )
+    with warnings.catch_warnings():
+        # Context-free states of equal words are equal: fewer points than clusters, and no harm.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return means.fit_predict(states).astype(np.int64)

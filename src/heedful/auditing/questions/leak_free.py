@@ -1,0 +1,94 @@
+"""Can the label be read off the weights alone?"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int
+from numpy import ndarray
+
+from heedful.auditing.metrics.states import weight_pattern
+from heedful.auditing.questions.question import (
+    AuditSettings,
+    Chunk,
+    Conclusion,
+    Found,
+    Measured,
+    Question,
+    questions,
+)
+from heedful.auditing.summary import paired_difference
+
+Patterns = Float[ndarray, "documents features"]
+NO_LABELS = "too few documents carry a label"
+SMALLEST_SHARE = 1e-3  # probabilities are kept this far from 0, so that no document outweighs all
+
+
+@questions.register("leak-free")
+@dataclass(frozen=True)
+class LeakFree(Question):
+    """A classifier that sees only the pattern of the weights, never a word (Bai et al.)."""
+
+    name = "leak-free"
+    place = 6
+    asks = "Can the label be read off the weights alone?"
+
+    def measure(self, chunk: Chunk) -> Measured:
+        """The pattern of the weights, and what it would be with even weights."""
+        reading = chunk.reading
+        words = reading.is_token.sum(axis=1, keepdims=True)
+        even = reading.is_token / np.maximum(words, 1)
+        return Measured(
+            {},
+            {
+                "shown_pattern": weight_pattern(reading.weights, reading.is_token),
+                "even_pattern": weight_pattern(even, reading.is_token),
+            },
+        )
+
+    def conclude(self, found: Found) -> Conclusion:
+        """Mask-only accuracy between the model's own and that of uniform weights."""
+        right, labels = found.is_right, found.labels
+        asked = ~np.isnan(right)
+        counts = np.bincount(labels[asked]) if asked.any() else np.zeros(0, np.int64)
+        if (counts >= found.settings.folds).sum() < 2:
+            return Conclusion(reason=NO_LABELS)
+        kept = asked & np.isin(labels, np.flatnonzero(counts >= found.settings.folds))
+        columns = {}
+        for kind in ("shown", "even"):
+            patterns = found.measured.curves[f"{kind}_pattern"][kept]
+            hits, log_share = _cross_fitted(patterns, labels[kept], found.settings)
+            for name, values in ((f"{kind}_hits", hits), (f"{kind}_log_share", log_share)):
+                columns[name] = np.full(len(labels), np.nan)
+                columns[name][kept] = values
+        ahead = paired_difference(right, columns["even_hits"], found.rng, found.settings.bootstrap)
+        if not ahead.interval[0] > 0:
+            return Conclusion(
+                reason="the model is no better than a classifier that sees only lengths "
+                f"({np.nanmean(right):.1%} and {np.nanmean(columns['even_hits']):.1%} right)"
+            )
+        test = found.test(
+            "mask-only accuracy", "lower", columns["shown_hits"], right, columns["even_hits"]
+        )
+        prior = np.full(len(labels), np.nan)
+        prior[kept] = np.log(np.bincount(labels[kept]) / kept.sum())[labels[kept]]
+        told = found.fact(
+            "information of label and weights", columns["shown_log_share"] - prior,
+            "nats, a lower bound; 0: the weights tell nothing",
+        )  # fmt: skip
+        return Conclusion((test,), {"facts": (told,)})
+
+
+def _cross_fitted(
+    patterns: Patterns, labels: Int[ndarray, " documents"], settings: AuditSettings
+) -> tuple[Float[ndarray, " documents"], Float[ndarray, " documents"]]:
+    """Out-of-fold hits, and log probabilities of the true label, of a forest on the patterns."""
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.model_selection import StratifiedKFold, cross_val_predict
+
+    forest = RandomForestClassifier(100, min_samples_leaf=5, random_state=settings.seed)
+    folds = StratifiedKFold(settings.folds, shuffle=True, random_state=settings.seed)
+    shares = cross_val_predict(forest, patterns, labels, cv=folds, method="predict_proba")
+    classes, number = np.unique(labels, return_inverse=True)
+    hits = (classes[shares.argmax(axis=1)] == labels).astype(np.float64)
+    of_label = np.clip(shares[np.arange(len(labels)), number], SMALLEST_SHARE, 1)
+    return hits, np.log(of_label)

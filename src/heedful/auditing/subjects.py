@@ -1,0 +1,257 @@
+"""Who can be audited: our own classifier, a liar, and any function with weights beside it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from numpy import ndarray
+
+from heedful.auditing.subject import (
+    Attentions,
+    Decides,
+    KnowsWords,
+    Probabilities,
+    Reading,
+    ShowsStates,
+    States,
+    Subject,
+    Words,
+)
+from heedful.counterfactual import Counterfactual
+from heedful.counterfactual.adversarial import Adversarial
+from heedful.counterfactual.simple import RandomWeights
+from heedful.errors import ConfigError
+from heedful.importance import importances
+from heedful.importance.influence import influence
+from heedful.importance.kept import logits_of_kept
+from heedful.model.build import build_model
+from heedful.model.classifier import AttentionClassifier
+from heedful.model.decision import decide_many
+from heedful.text.token_classes import classify_tokens
+from heedful.text.vocabulary import SPECIAL_WORDS
+from heedful.training.task import Label
+from heedful.training.trained import Trained, WordWeights
+
+
+class ClassifierSubject(Decides, ShowsStates, KnowsWords):
+    """A trained attention classifier."""
+
+    measures = tuple(importances)
+
+    def __init__(self, trained: Trained) -> None:
+        if not isinstance(trained.model, AttentionClassifier):
+            raise ConfigError(
+                "an audit asks about attention, and this classifier has none: it was built with "
+                f"pooling = {trained.settings.model.pooling!r}."
+            )
+        self.trained = trained
+        self.model: AttentionClassifier = trained.model
+        self.classes = trained.classes
+        self.vocabulary = trained.tokenizer.words
+        self.token_classes = classify_tokens(trained.label_counts)
+
+    def read(self, texts: Sequence[str]) -> Reading:
+        """Words, weights and probabilities of some texts."""
+        batches = self.trained.batches(texts)
+        batch = batches.whole()
+        with torch.no_grad():
+            trace = self.model(batch)
+        return Reading(
+            texts=tuple(texts),
+            is_token=batch.is_token.cpu().numpy(),
+            weights=trace.weights.double().cpu().numpy(),
+            probabilities=trace.logits.softmax(dim=-1).double().cpu().numpy(),
+            offsets=tuple(self.trained.tokenizer.offsets(text) for text in texts),
+            inner=(batch, trace),
+            cut=batches.documents.cut,
+        )
+
+    def predict_kept(
+        self,
+        reading: Reading,
+        document: Int[ndarray, " variants"],
+        is_kept: Bool[ndarray, "variants words"],
+    ) -> Float[ndarray, "variants classes"]:
+        """Probabilities of shortened documents, the deleted words physically gone."""
+        batch, _ = reading.inner
+        logits = logits_of_kept(self.model, batch, document, is_kept)
+        return logits.softmax(dim=-1).double().cpu().numpy()
+
+    def importance(self, reading: Reading, measure: str) -> Words:
+        """Signed importance of each word for the prediction."""
+        batch, _ = reading.inner
+        target = torch.from_numpy(reading.prediction).to(batch.labels)
+        scores = importances.make(measure)(self.model, batch, target)
+        return scores.double().cpu().numpy()
+
+    def decide(
+        self, reading: Reading, attentions: Attentions
+    ) -> Float[ndarray, "documents attentions classes"]:
+        """Probabilities under other weights."""
+        _, trace = reading.inner
+        weights = torch.tensor(attentions).to(trace.hidden)
+        with torch.inference_mode():
+            logits = decide_many(self.model, trace.hidden, weights)
+            return logits.softmax(dim=-1).double().cpu().numpy()
+
+    def without_evidence(self, reading: Reading) -> Probabilities:
+        """Probabilities of a zero context."""
+        return self.decide(reading, np.zeros_like(reading.weights)[:, None])[:, 0]
+
+    def otherwise(self, reading: Reading, counterfactual: Counterfactual, seed: int) -> Attentions:
+        """What the counterfactual makes of the shown weights."""
+        batch, trace = reading.inner
+        shown = replace(trace, weights=torch.tensor(reading.weights).to(trace.weights))
+        rng = torch.Generator().manual_seed(seed)
+        return counterfactual(self.model, shown, batch, rng).double().cpu().numpy()
+
+    def word_ids(self, reading: Reading) -> Int[ndarray, "documents words"]:
+        """Places in the vocabulary; padding, unknown words and numbers have none."""
+        batch, _ = reading.inner
+        ids = batch.token_ids.cpu().numpy()
+        return np.where(ids >= len(SPECIAL_WORDS), ids, -1)
+
+    def states(self, reading: Reading) -> dict[str, States]:
+        """Embeddings, states, and those of the same encoder as it was before training."""
+        batch, trace = reading.inner
+        with torch.inference_mode():
+            untrained = self._untrained.encoder(trace.embedded, batch.is_token)
+        seen = {"embedded": trace.embedded, "hidden": trace.hidden, "untrained": untrained}
+        return {name: states.float().cpu().numpy() for name, states in seen.items()}
+
+    def influence(self, reading: Reading) -> Float[ndarray, "documents words words"]:
+        """Shares of gradient lengths; see `importance.influence`."""
+        batch, _ = reading.inner
+        return influence(self.model, batch).double().cpu().numpy()
+
+    @cached_property
+    def _untrained(self) -> AttentionClassifier:
+        """The same parts with other random numbers in them."""
+        embedding = self.model.embedding
+        settings = self.trained.settings.with_(embedding_size=embedding.embedding_dim, vectors=None)
+        seed = settings.training.seed + 1
+        model = build_model(settings.model, embedding.num_embeddings, len(self.classes), seed=seed)
+        assert isinstance(model, AttentionClassifier)
+        return model.to(self.trained.device).eval()
+
+
+class Decoration(Decides):
+    """A subject that shows random weights beside the decisions of another: a known liar.
+
+    Whatever weights one puts in its place, it decides as before.
+    """
+
+    def __init__(self, behind: Decides, seed: int = 0) -> None:
+        self.behind = behind
+        self.classes = behind.classes
+        self.measures = behind.measures
+        self._rng = np.random.default_rng(seed)
+
+    def read(self, texts: Sequence[str]) -> Reading:
+        """The other subject's words and decisions, with weights drawn at random."""
+        reading = self.behind.read(texts)
+        seed = int(self._rng.integers(2**31))
+        return replace(reading, weights=self.behind.otherwise(reading, RandomWeights(), seed)[:, 0])
+
+    def predict_kept(
+        self,
+        reading: Reading,
+        document: Int[ndarray, " variants"],
+        is_kept: Bool[ndarray, "variants words"],
+    ) -> Float[ndarray, "variants classes"]:
+        """As the other subject."""
+        return self.behind.predict_kept(reading, document, is_kept)
+
+    def decide(
+        self, reading: Reading, attentions: Attentions
+    ) -> Float[ndarray, "documents attentions classes"]:
+        """The same probabilities, whatever the weights."""
+        count = attentions.shape[1]
+        return np.repeat(reading.probabilities[:, None], count, axis=1)
+
+    def without_evidence(self, reading: Reading) -> Probabilities:
+        """As the other subject."""
+        return self.behind.without_evidence(reading)
+
+    def importance(self, reading: Reading, measure: str) -> Words:
+        """As the other subject, except for attention, which is what is shown."""
+        return (
+            reading.weights if measure == "attention" else self.behind.importance(reading, measure)
+        )
+
+    def otherwise(self, reading: Reading, counterfactual: Counterfactual, seed: int) -> Attentions:
+        """As the other subject; an adversary, whom nothing holds back, takes the farthest there is.
+
+        That is all on the word with the least weight.
+        """
+        if not isinstance(counterfactual, Adversarial):
+            return self.behind.otherwise(reading, counterfactual, seed)
+        least = np.where(reading.is_token, reading.weights, np.inf).argmin(axis=1)
+        return np.eye(reading.weights.shape[1])[least][:, None]
+
+
+class PlainSubject(Subject):
+    """Any function from texts to probabilities, with weights shown beside it.
+
+    `attend` gives the words of each text, as places in it, and their weights. A word is deleted by
+    writing the text without it, so leave-one-out is the one measure of importance there is.
+    """
+
+    measures = ("attention", "leave-one-out")
+
+    def __init__(
+        self,
+        predict: Callable[[list[str]], Probabilities],
+        attend: Callable[[list[str]], list[WordWeights]],
+        classes: Sequence[Label],
+    ) -> None:
+        self.predict = predict
+        self.attend = attend
+        self.classes = tuple(classes)
+
+    def read(self, texts: Sequence[str]) -> Reading:
+        """What the two functions say."""
+        shown = self.attend(list(texts))
+        longest = max((len(words.weights) for words in shown), default=0)
+        weights = np.zeros((len(texts), max(1, longest)))
+        is_token = np.zeros(weights.shape, dtype=bool)
+        for row, words in enumerate(shown):
+            weights[row, : len(words.weights)] = words.weights
+            is_token[row, : len(words.weights)] = True
+        probabilities = np.asarray(self.predict(list(texts)), dtype=np.float64)
+        offsets = tuple(words.offsets for words in shown)
+        return Reading(tuple(texts), is_token, weights, probabilities, offsets)
+
+    def predict_kept(
+        self,
+        reading: Reading,
+        document: Int[ndarray, " variants"],
+        is_kept: Bool[ndarray, "variants words"],
+    ) -> Float[ndarray, "variants classes"]:
+        """The function on the kept words, one blank between two."""
+        shortened = []
+        for number, kept in zip(document.tolist(), is_kept, strict=True):
+            text, offsets = reading.texts[number], reading.offsets[number]
+            spans = offsets[kept[: len(offsets)]].tolist()
+            shortened.append(" ".join(text[start:end] for start, end in spans))
+        return np.asarray(self.predict(shortened), dtype=np.float64)
+
+    def importance(self, reading: Reading, measure: str) -> Words:
+        """The shown weights, or how far the probability falls without each word."""
+        if measure == "attention":
+            return reading.weights
+        if measure != "leave-one-out":
+            known = ", ".join(self.measures)
+            raise ConfigError(f"a plain function gives no {measure}. Known: {known}.")
+        rows, places = np.nonzero(reading.is_token)
+        is_kept = reading.is_token[rows]
+        is_kept[np.arange(len(rows)), places] = False
+        without = self.predict_kept(reading, rows, is_kept)
+        target = reading.prediction[rows]
+        scores = np.zeros(reading.weights.shape)
+        each = np.arange(len(rows))
+        scores[rows, places] = reading.probabilities[rows, target] - without[each, target]
+        return scores

@@ -1,0 +1,116 @@
+"""`heedful compare`: several models on the same documents."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from heedful.auditing.record import Audit
+
+
+def compare(
+    folders: Annotated[
+        list[Path], typer.Argument(help="Audit folders, or run folders with --data.")
+    ],
+    data: Annotated[
+        str | None, typer.Option(help="Audit the runs on this: a file, a folder or a corpus name.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Folder for the report of all of them.")
+    ] = None,
+    text: Annotated[str | None, typer.Option(help="Column that holds the text.")] = None,
+    label: Annotated[str | None, typer.Option(help="Column that holds the label.")] = None,
+    data_dir: Annotated[
+        Path | None, typer.Option(help="Folder of named corpora. Default: $HEEDFUL_DATA.")
+    ] = None,
+    documents: Annotated[
+        int | None, typer.Option(help="Audit a random sample of so many documents.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Decides every draw.")] = 0,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1.")] = "auto",
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only the result.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="The comparison as JSON.")] = False,
+) -> None:
+    """Put accuracy beside faithfulness for several models, and test their differences in pairs.
+
+    A folder that holds an audit is taken as it is; a run is audited first, on --data. All must have
+    been audited on the same documents.
+    """
+    from heedful import runs
+    from heedful.auditing.comparing import compare
+    from heedful.auditing.record import Audit
+    from heedful.cli import show
+    from heedful.errors import UsageError
+    from heedful.runs import RunFolder
+
+    if output is not None:
+        RunFolder.new(output)
+    names = _names(folders)
+    audits = {}
+    for name, folder in zip(names, folders, strict=True):
+        if (folder / runs.AUDIT).is_file():
+            audits[name] = Audit.load(folder)
+        elif data is None:
+            raise UsageError(
+                f"{folder} holds no audit. Name the documents with --data to audit it now."
+            )
+        else:
+            audits[name] = audited(
+                folder, data, text, label, data_dir, documents, seed, device, quiet
+            )
+    comparison = compare(audits, seed)
+    if output is not None:
+        from heedful.report import write_report
+
+        for name, audit in audits.items():
+            audit.save(output / runs.folder_name(name))
+        write_report(output / runs.REPORT, audits)
+    if json:
+        show.as_json(comparison.to_dict())
+        return
+    for line in show.compared(comparison):
+        show.result(line)
+    if output is not None:
+        show.result(f"\nreport: {output / runs.REPORT}")
+
+
+def audited(
+    run: Path,
+    data: str,
+    text: str | None,
+    label: str | None,
+    data_dir: Path | None,
+    documents: int | None,
+    seed: int,
+    device: str,
+    quiet: bool,
+) -> "Audit":
+    """A run audited now."""
+    from heedful.auditing.audit import Request, audit
+    from heedful.auditing.questions import AuditSettings
+    from heedful.auditing.subjects import ClassifierSubject
+    from heedful.cli import show
+    from heedful.cli.audit import described, documents_to_audit
+    from heedful.config import at_least
+    from heedful.training.trained import Trained
+
+    at_least(1, documents=documents)
+    at_least(0, seed=seed)
+    trained = Trained.load(run, device)
+    chosen, rationale_words = documents_to_audit(data, text, label, data_dir)
+    settings = AuditSettings(seed=seed, rationale_words=rationale_words)
+    with show.DocumentBar(min(len(chosen), documents or len(chosen)), is_shown=not quiet) as bar:
+        return audit(
+            ClassifierSubject(trained),
+            chosen,
+            settings,
+            request=Request(documents=documents, advance=bar.advance),
+            about={"name": run.name, "data": data, **described(trained)},
+        )
+
+
+def _names(folders: list[Path]) -> list[str]:
+    """The folders' own names; whole paths where two are alike."""
+    names = [folder.resolve().name for folder in folders]
+    return names if len(set(names)) == len(names) else [str(folder) for folder in folders]

@@ -1,0 +1,73 @@
+import numpy as np
+import pytest
+
+from heedful.auditing.audit import Request, audit
+from heedful.auditing.parts import PartsInFolder
+from heedful.auditing.questions import AuditSettings
+from heedful.errors import RunError
+from heedful.text.documents import Document, Documents
+from tests.auditing.doubles import a_subject
+
+POINTS = {"good": 2.0, "bad": -2.0, "fine": 1.0}
+DOCUMENTS = Documents(
+    Document(f"{first} word{n} {second}", "good" if first != "bad" else "bad")
+    for n in range(60)
+    for first, second in (("good", "fine"), ("bad", "plain"))
+)
+
+
+class Killed(Exception):
+    """Stands for kill -9."""
+
+
+def run(parts=None, stop_after=None, **options):
+    done = 0
+
+    def advance(count):
+        nonlocal done
+        done += count
+        if stop_after is not None and done >= stop_after:
+            raise Killed
+
+    request = Request(parts=parts, advance=advance, **options)
+    return audit(a_subject(POINTS, len), DOCUMENTS, AuditSettings(), request=request)
+
+
+def test_a_killed_audit_goes_on_to_the_same_result_without_asking_again(tmp_path):
+    whole = run()
+    with pytest.raises(Killed):
+        run(PartsInFolder(tmp_path, {"model": "m"}), stop_after=64)
+    kept = PartsInFolder(tmp_path, {"model": "m"})
+    assert kept.get(0) is not None
+    assert kept.get(1) is None
+    resumed = run(kept)
+    assert resumed.answers == whole.answers
+    for name, column in whole.columns.items():
+        np.testing.assert_array_equal(column, resumed.columns[name])
+
+
+def test_another_audit_may_not_go_on_with_it(tmp_path):
+    PartsInFolder(tmp_path, {"model": "m", "seed": 1})
+    with pytest.raises(RunError, match="begun with seed = 1, not 2"):
+        PartsInFolder(tmp_path, {"model": "m", "seed": 2})
+
+
+def test_parts_are_gone_once_the_audit_is_saved(tmp_path):
+    parts = PartsInFolder(tmp_path, {})
+    run(parts)
+    parts.clear()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_when_time_runs_out_a_fair_sample_has_been_audited():
+    found = run(seconds=1e-9)
+    assert found.documents == 64
+    assert found.available == 120
+    assert len({text.split()[1] for text in found.texts}) > 32  # not the first ones
+    assert run(documents=30).documents == 30
+
+
+def test_a_sample_keeps_the_order_of_the_documents():
+    found = run(documents=30)
+    places = [DOCUMENTS.texts.index(text) for text in found.texts]
+    assert places == sorted(places)

@@ -1,0 +1,156 @@
+"""Each question on models whose answer is known."""
+
+import numpy as np
+import pytest
+
+import heedful
+from heedful.auditing.audit import audit, mean_rationale_words
+from heedful.auditing.instead import what_instead
+from heedful.auditing.questions import AuditSettings
+from heedful.auditing.subjects import ClassifierSubject
+from heedful.counterfactual.adversarial import Adversarial
+from heedful.text.datasets.planted import Planted
+from heedful.text.documents import Document, Documents
+from tests.auditing.doubles import a_subject
+
+QUICK = AuditSettings(search=Adversarial(steps=5), state_words=4000)
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return Planted(documents=2000)()
+
+
+def trained(corpus, **options):
+    settings = {"embedding_size": 16, "split": "spaces", "min_documents": 1} | options
+    classifier = heedful.Classifier(optimizer="adam:learning_rate=0.02", patience=None, **settings)
+    classifier.fit(corpus.train.texts, corpus.train.labels)
+    return ClassifierSubject(classifier.trained_)
+
+
+@pytest.fixture(scope="module")
+def words_only(corpus):
+    subject = trained(corpus, encoder="embedding", recipe="standard:epochs=12")
+    return audit(subject, corpus.test, QUICK)
+
+
+def the(found, question, test):
+    (result,) = [t for t in found.answer(question).tests if t.name == test]
+    return result
+
+
+def test_states_without_context_are_as_grounded_as_can_be(words_only):
+    assert the(words_only, "grounded", "own influence").score.value == 1
+    information = the(words_only, "grounded", "mutual information").score
+    assert information.score == pytest.approx(1, abs=0.02)
+    assert information.spread_interval[0] > 0.1
+
+
+def test_states_of_a_recurrent_encoder_are_less_grounded(corpus):
+    subject = trained(corpus, encoder="bilstm:hidden_size=8", recipe="standard:epochs=4")
+    found = audit(subject, corpus.test, QUICK, asked=["grounded"])
+    own = the(found, "grounded", "own influence").score
+    assert 1 / 12 < own.value < 0.9
+    assert the(found, "grounded", "mutual information").score.score < 0.9
+    names = {fact["name"] for fact in found.evidence["facts"]}
+    assert {"mutual information, untrained", "entropy of influence", "conicity"} <= names
+
+
+def test_planted_words_have_higher_attention_scores_than_neutral_ones(words_only):
+    test = the(words_only, "discerning", "attention-score AUC")
+    assert test.score.value > 0.8
+    kinds = {row["kind"] for row in words_only.evidence["words"]}
+    assert kinds == {"negative", "positive", "neutral"}
+    mean = {
+        kind: np.mean([r["polarity"] for r in words_only.evidence["words"] if r["kind"] == kind])
+        for kind in kinds
+    }
+    assert mean["negative"] < mean["neutral"] < mean["positive"]
+
+
+@pytest.fixture(scope="module")
+def plain_documents():
+    rng = np.random.default_rng(0)
+    texts = [
+        " ".join(["great" if n % 2 else "awful", *rng.choice(["a", "b", "c", "d"], 6)])
+        for n in range(300)
+    ]
+    return Documents(
+        Document(text, "good" if "great" in text else "bad") for text in rng.permutation(texts)
+    )
+
+
+POINTS = {"great": 3.0, "awful": -3.0}
+
+
+def test_a_label_written_into_the_weights_is_read_off_them(plain_documents):
+    # The weights say nothing of which word matters, but their shape is the label.
+    leaky = a_subject(POINTS, lambda word: {"great": 20.0, "awful": 0.1}.get(word, 1.0))
+    leak = the(audit(leaky, plain_documents, QUICK), "leak-free", "mask-only accuracy")
+    assert leak.score.value > 0.95
+    assert leak.score.score < 0.2
+    tight = a_subject(POINTS, lambda word: 5.0 if word in POINTS else 1.0)
+    found = audit(tight, plain_documents, QUICK)
+    none = the(found, "leak-free", "mask-only accuracy")
+    assert none.score.value < 0.65
+    assert none.score.score > 0.7
+    (told,) = [f for f in found.evidence["facts"] if f["question"] == "leak-free"]
+    assert told["low"] < 0.05
+
+
+def test_leaks_are_not_asked_for_where_the_model_knows_no_more_than_the_length(plain_documents):
+    found = audit(a_subject({}), plain_documents, QUICK)
+    assert "no better than a classifier that sees only lengths" in found.answer("leak-free").reason
+    unlabelled = Documents(Document(text) for text in plain_documents.texts[:40])
+    found = audit(a_subject(POINTS), unlabelled, QUICK)
+    assert found.answer("leak-free").reason == "too few documents carry a label"
+
+
+def test_the_four_cells_of_erased_weights_hold_every_document(words_only, corpus):
+    cells = words_only.evidence["flips"]
+    assert sum(cell["documents"] for cell in cells) == len(corpus.test)
+    flips = {(c["top_flips"], c["other_flips"]): c["documents"] for c in cells}
+    assert flips[True, False] >= flips[False, True]
+
+
+def test_curves_fall_faster_for_attention_than_for_chance(words_only):
+    rows = {(r["measure"], r["k"]): r for r in words_only.evidence["curves"]}
+    for k in (1, 2, 3):
+        ours, chance = rows["attention", k], rows["random", k]
+        assert ours["probability_drop"] > chance["probability_drop"]
+        assert ours["kept_own"] > chance["kept_own"]
+        assert ours["accuracy_drop"] >= chance["accuracy_drop"]
+    assert ("attention", 20) not in rows  # no document is that long
+
+
+def test_k_is_the_mean_length_of_rationales():
+    documents = [Document("a b c d", None, ((0, 3), (4, 5))), Document("a b", None, ((0, 1),))]
+    assert mean_rationale_words(Documents(documents)) == 2
+    assert mean_rationale_words(Documents([Document("a b")])) == 1
+
+
+def test_token_f1_and_iou_f1_are_there_where_people_marked_words(words_only):
+    names = [test.name for test in words_only.answer("plausible").tests]
+    assert names == ["auprc", "token_f1", "iou_f1"]
+    assert the(words_only, "plausible", "token_f1").score.value > 0.6
+
+
+def row(measure, low, high, over=(0.0, 0.0)):
+    middle = (low + high) / 2
+    return {
+        "measure": measure, "comprehensiveness": middle, "low": low, "high": high,
+        "over_attention_low": over[0], "over_attention_high": over[1],
+    }  # fmt: skip
+
+
+def test_what_may_be_shown_instead_is_said_in_a_sentence():
+    chance, attention = row("random", 0.01, 0.03), row("attention", 0.1, 0.2)
+    better = row("leave-one-out", 0.4, 0.5, (0.2, 0.3))
+    level = row("ablation", 0.4, 0.48, (0.2, 0.3))
+    sentence = what_instead((better, level, attention, chance))
+    assert sentence.startswith("What may be shown instead: leave-one-out (as good: ablation).")
+    assert "0.45 [0.40, 0.50], without attention's by 0.15 [0.10, 0.20]" in sentence
+    assert "No other measure tells clearly more" in what_instead((attention, chance))
+    weak = row("attention", 0.0, 0.05)
+    assert "show none" in what_instead((weak, chance))
+    assert what_instead(()) == ""

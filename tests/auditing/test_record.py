@@ -1,0 +1,59 @@
+import json
+import math
+
+import numpy as np
+import pytest
+
+import heedful
+from heedful.auditing.audit import audit
+from heedful.auditing.record import Audit, plain
+from heedful.errors import RunError
+from heedful.text.documents import Document, Documents
+from tests.auditing.doubles import a_subject
+
+
+@pytest.fixture(scope="module")
+def found() -> Audit:
+    documents = Documents(
+        Document(f"good word{n} bad{n % 3}", "good" if n % 2 else None) for n in range(12)
+    )
+    return audit(a_subject({"good": 1.0, "bad1": -3.0}), documents, about={"name": "by hand"})
+
+
+def test_a_saved_audit_comes_back_whole(found, tmp_path):
+    found.save(tmp_path / "audit")
+    again = Audit.load(tmp_path / "audit")
+    assert plain(again.to_dict()) == json.loads(json.dumps(plain(found.to_dict())))
+    assert again.texts == found.texts
+    assert again.labels == found.labels
+    for name, column in found.columns.items():
+        np.testing.assert_array_equal(column, again.columns[name])
+    assert again.answer("telling").tests[0].name == found.answer("telling").tests[0].name
+    assert heedful.Audit is Audit
+
+
+def test_a_frame_has_a_row_per_document_and_a_column_per_number(found):
+    frame = found.to_frame()
+    assert list(frame.columns[:3]) == ["text", "label", "prediction"]
+    assert len(frame) == 12
+
+
+def test_json_holds_no_number_that_json_lacks():
+    assert plain({"a": [math.nan, np.float64(1.5), np.int64(2)]}) == {"a": [None, 1.5, 2]}
+
+
+def test_what_is_no_audit_is_refused_in_a_sentence(found, tmp_path):
+    with pytest.raises(RunError, match=r"holds no audit: audit\.json is missing"):
+        Audit.load(tmp_path)
+    found.save(tmp_path / "a")
+    stored = json.loads((tmp_path / "a/audit.json").read_text())
+    (tmp_path / "a/audit.json").write_text(json.dumps({**stored, "schema": 99}))
+    with pytest.raises(RunError, match="schema 99, and this version reads"):
+        Audit.load(tmp_path / "a")
+    del stored["answers"]
+    (tmp_path / "a/audit.json").write_text(json.dumps(stored))
+    with pytest.raises(RunError, match="do not fit together"):
+        Audit.load(tmp_path / "a")
+    (tmp_path / "a/per_example.parquet").write_bytes(b"PAR1 no")
+    with pytest.raises(RunError, match="do not fit together"):
+        Audit.load(tmp_path / "a")
