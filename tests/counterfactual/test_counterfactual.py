@@ -5,7 +5,7 @@ import torch
 from scipy.spatial.distance import jensenshannon
 
 from heedful.counterfactual.adversarial import Adversarial, js_divergence
-from heedful.counterfactual.simple import Permuted
+from heedful.counterfactual.simple import Frozen, Permuted
 from tests.importance.models import a_batch, a_model
 
 
@@ -67,3 +67,13 @@ def test_the_adversary_keeps_the_prediction_where_that_is_possible():
         moved = (model.decide(trace.hidden, attention).softmax(dim=-1) - usual).abs().sum(-1) / 2
         assert (moved < 0.05).all()
     assert (js_divergence(found, trace.weights.unsqueeze(1)) > 0.1).all()
+
+
+def test_frozen_attention_sees_the_text_but_not_what_was_learnt():
+    model, batch = a_model(encoder="embedding", query="text"), a_batch(6, 5)
+    trace = model(batch)
+    frozen = Frozen(3)(model, trace, batch, rng())
+    assert frozen.shape == (2, 3, 6)
+    assert not torch.allclose(frozen[:, 0], trace.weights)
+    again = Frozen(3)(model, trace, batch, rng())
+    torch.testing.assert_close(frozen, again)

@@ -1,12 +1,13 @@
-"""Attentions that need no search: uniform, permuted, random."""
+"""Attentions that need no search: uniform, permuted, random, frozen."""
 
+from copy import deepcopy
 from dataclasses import dataclass
 
 import torch
 
 from heedful.config import above, at_least
 from heedful.counterfactual.family import Attentions, counterfactuals
-from heedful.model.classifier import AttentionClassifier, Trace
+from heedful.model.classifier import AttentionClassifier, Trace, mean_over_tokens
 from heedful.model.projections import softmax
 from heedful.text.batching import Batch
 
@@ -61,3 +62,32 @@ class RandomWeights:
         noise = torch.randn(documents, self.count, tokens, generator=rng).to(trace.weights)
         is_token = batch.is_token.unsqueeze(1).expand(noise.shape)
         return softmax(self.spread * noise, is_token)
+
+
+@counterfactuals.register("frozen")
+@dataclass(frozen=True)
+class Frozen:
+    """What attention would be had it learnt nothing: the alignment with its numbers shuffled.
+
+    It still sees the text, and its scores spread like the model's own, but they mean nothing.
+    """
+
+    count: int = 1
+
+    def __post_init__(self) -> None:
+        at_least(1, count=self.count)
+
+    @torch.no_grad()
+    def __call__(
+        self, model: AttentionClassifier, trace: Trace, batch: Batch, rng: torch.Generator
+    ) -> Attentions:
+        """The weights; see the class."""
+        query = mean_over_tokens(trace.keys, batch.is_token) if model.has_text_query else None
+        weights = []
+        for _ in range(self.count):
+            alignment = deepcopy(model.alignment)
+            for numbers in alignment.parameters():
+                order = torch.randperm(numbers.numel(), generator=rng).to(numbers.device)
+                numbers.copy_(numbers.flatten()[order].view_as(numbers))
+            weights.append(model.project(alignment(trace.keys, query), batch.is_token))
+        return torch.stack(weights, dim=1)
