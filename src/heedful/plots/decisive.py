@@ -1,0 +1,165 @@
+"""How far the prediction moves when the attention moves."""
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import altair as alt
+import numpy as np
+import pandas as pd
+from jaxtyping import Float
+from numpy import ndarray
+
+from heedful.plots.figure import (
+    INK,
+    ORANGE,
+    QUIET,
+    Figure,
+    bin_axis,
+    bin_tooltip,
+    by_prediction,
+    share_axis,
+    shares,
+    styled,
+)
+
+if TYPE_CHECKING:
+    from altair.typing import ChartType
+
+MAX_WEIGHT_EDGES = (0.0, 0.25, 0.5, 0.75, 1.0)  # Jain & Wallace's four bins
+POINTS = 61  # along a violin
+HALF_WIDTH = 0.105  # of a violin at its widest, on the axis of the largest weight
+FEWEST_FOR_A_VIOLIN = 5  # documents; fewer are drawn as dots
+LARGEST_JSD = float(np.log(2))
+
+
+def permutation_effect(documents: pd.DataFrame) -> Figure:
+    """Columns max_weight, permuted_tvd, prediction -> violins (arXiv:1902.10186, figure 7)."""
+    panels = [_violins(name, rows) for name, rows in by_prediction(documents)]
+    return Figure(
+        title="Shuffled attention, by how peaked it was",
+        caption=(
+            "Each shape holds the documents whose largest attention weight lies in that quarter; "
+            "across, how far the prediction moved when the weights were shuffled among the words "
+            "(0: not at all, 1: as far as it can; the median shuffle of each document). The line "
+            "marks the middle half, the dot the median. If attention decided, the shapes would "
+            "stand further right the higher they stand."
+        ),
+        chart=styled(alt.concat(*panels, columns=2)),
+    )
+
+
+def _violins(name: str, documents: pd.DataFrame) -> "ChartType":
+    bins = [
+        ((low + high) / 2, f"{low:g} to {high:g}", _moved(documents, low, high))
+        for low, high in pairwise(MAX_WEIGHT_EDGES)
+    ]
+    outlines = [
+        {"bin": bin_name, "moved": x, "low": centre - width, "high": centre + width}
+        for centre, bin_name, moved in bins
+        if len(moved) >= FEWEST_FOR_A_VIOLIN
+        for x, width in _outline(moved)
+    ]
+    few = [
+        {"moved": round(x, 4), "centre": centre}
+        for centre, _, moved in bins
+        if len(moved) < FEWEST_FOR_A_VIOLIN
+        for x in moved.tolist()
+    ]
+    middles = [
+        {"bin": bin_name, "centre": centre, "documents": len(moved)}
+        | dict(zip(("first", "median", "third"), _quartiles(moved), strict=True))
+        for centre, bin_name, moved in bins
+        if len(moved)
+    ]
+    x = alt.X("moved:Q", title="prediction moved by (TVD)", scale=alt.Scale(domain=[0, 1]))
+    middle = alt.Chart(pd.DataFrame(middles)).encode(
+        y=_weight("centre:Q"),
+        tooltip=[
+            alt.Tooltip("bin:N", title="largest weight"),
+            alt.Tooltip("documents:Q", format=","),
+            alt.Tooltip("median:Q", title="median move", format=".3f"),
+        ],
+    )
+    layers = [
+        middle.mark_rule(color=INK, strokeWidth=1.5).encode(x=alt.X("first:Q"), x2="third:Q"),
+        middle.mark_circle(color=INK, size=36, opacity=1).encode(x=alt.X("median:Q")),
+        middle.mark_text(align="right", dx=-2, dy=-12, fontSize=10, color=QUIET).encode(
+            x=alt.datum(1), text=alt.Text("documents:Q", format=",")
+        ),
+    ]
+    if few:
+        dots = alt.Chart(pd.DataFrame(few)).mark_circle(color=ORANGE, size=28, opacity=0.8)
+        layers.insert(0, dots.encode(x, y=_weight("centre:Q")))
+    if outlines:
+        area = alt.Chart(pd.DataFrame(outlines)).mark_area(color=ORANGE, opacity=0.45)
+        layers.insert(0, area.encode(x, y=_weight("low:Q"), y2="high:Q", detail="bin:N"))
+    return alt.layer(*layers).properties(title=name, width=165, height=230)
+
+
+def _moved(documents: pd.DataFrame, low: float, high: float) -> Float[ndarray, " documents"]:
+    """Moves of the documents whose largest weight lies above `low`, up to `high`."""
+    weight = documents["max_weight"]
+    is_in = (weight > low) & (weight <= high) if low > 0 else weight <= high
+    return documents.loc[is_in, "permuted_tvd"].to_numpy(dtype=np.float64)
+
+
+def _quartiles(moved: Float[ndarray, " documents"]) -> list[float]:
+    return np.quantile(moved, [0.25, 0.5, 0.75]).round(4).tolist()
+
+
+def _weight(field: str) -> alt.Y:
+    return alt.Y(
+        field,
+        scale=alt.Scale(domain=[0, 1]),
+        axis=alt.Axis(
+            values=list(MAX_WEIGHT_EDGES), format=".2~f", title="largest attention weight"
+        ),
+    )
+
+
+def _outline(moved: Float[ndarray, " documents"]) -> list[tuple[float, float]]:
+    """Half the width of a violin at points from 0 to 1: a histogram, smoothed."""
+    documents, _ = np.histogram(np.clip(moved, 0, 1), bins=POINTS, range=(0, 1))
+    steps = np.arange(-4, 5)
+    kernel = np.exp(-0.5 * (steps / 1.4) ** 2)
+    smooth = np.convolve(documents, kernel, mode="same")
+    width = (HALF_WIDTH * smooth / smooth.max()).round(4)
+    seen = np.flatnonzero(width > 0.001)
+    places = np.linspace(0, 1, POINTS).round(4)
+    first, last = max(seen[0] - 1, 0), min(seen[-1] + 1, POINTS - 1)
+    return [(float(places[n]), float(width[n])) for n in range(first, last + 1)]
+
+
+def adversarial_distance(documents: pd.DataFrame) -> Figure:
+    """Column epsilon_max_jsd -> histogram up to ln 2 (arXiv:1902.10186, figure 8)."""
+    values = documents["epsilon_max_jsd"].to_numpy(dtype=np.float64)
+    bars = alt.Chart(shares(values, 0.0, LARGEST_JSD)).mark_bar(color=ORANGE, binSpacing=1)
+    marks = pd.DataFrame(
+        [
+            {"at": round(float(np.nanmedian(values)), 4), "what": "median"},
+            {"at": round(LARGEST_JSD, 4), "what": "ln 2"},
+        ]
+    )
+    lines = alt.Chart(marks).encode(x="at:Q", tooltip=["what:N", "at:Q"])
+    layers = alt.layer(
+        bars.encode(
+            bin_axis("distance between the two attentions (JSD, nats)", 0.0, 0.72),
+            x2="end:Q",
+            y=share_axis(),
+            tooltip=bin_tooltip(),
+        ),
+        lines.mark_rule(color=INK, strokeDash=[4, 3], strokeWidth=1.5),
+        lines.mark_text(color=INK, fontSize=10.5, baseline="bottom").encode(
+            y=alt.value(-3), text="what:N"
+        ),
+    )
+    return Figure(
+        title="A different attention, the same prediction",
+        caption=(
+            "For each document, the most different attention found that leaves the prediction "
+            "(nearly) where it was. 0: only the model's own attention leads there. Near ln 2 = "
+            "0.69: an attention on wholly other words would have done as well, so this one is no "
+            "more the reason than that one."
+        ),
+        chart=styled(layers.properties(width=380, height=210)),
+    )

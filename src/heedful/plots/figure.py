@@ -1,0 +1,131 @@
+"""What a figure is, and the look that all figures share.
+
+Colours mean the same everywhere: orange is attention, grey is what is known to be worthless, blue
+and the others are measured importance. They are Okabe and Ito's, told apart by every kind of
+colour vision, and stand out from white and from near black.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+from jaxtyping import Float
+from numpy import ndarray
+
+if TYPE_CHECKING:
+    from altair.typing import ChartType
+
+ORANGE, BLUE, GREY = "#d97706", "#0072b2", "#7a828c"
+OTHERS = (BLUE, "#009e73", "#c0679a", "#3d9bd6", "#8a6d00", "#6f5bb5")  # in order of use
+SHAPES = ("circle", "triangle-up", "diamond", "square", "triangle-down", "cross", "stroke")
+INK, QUIET, LINE = "#1f2933", "#57606a", "#d0d7de"  # a report swaps these three in the dark
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+
+MOST_CLASSES = 4  # panels of a figure by predicted label; rarer labels share the last
+OTHER_LABELS = "other labels"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A chart, its name, and how to read it."""
+
+    title: str
+    caption: str
+    chart: "ChartType"
+
+
+def styled(chart: "ChartType") -> "ChartType":
+    """The chart in the common look, on whatever background it is put."""
+    text: dict[str, Any] = {
+        "labelColor": QUIET,
+        "titleColor": INK,
+        "labelFontSize": 11,
+        "titleFontSize": 11.5,
+    }
+    return chart.configure(
+        background="transparent",
+        font=FONT,
+        aria=False,  # a figure is described by its caption, not mark by mark
+        padding=4,
+        view=alt.ViewConfig(stroke=None),
+        axis=alt.AxisConfig(
+            **text,
+            titleFontWeight="normal",
+            gridColor=LINE,
+            gridOpacity=0.6,
+            domainColor=LINE,
+            tickColor=LINE,
+            tickSize=4,
+            labelLimit=280,
+            titlePadding=8,
+            tickCount=6,
+        ),
+        axisX=alt.AxisConfig(grid=False, labelFlush=False),
+        legend=alt.LegendConfig(
+            **text, titleFontWeight="normal", orient="bottom", symbolSize=70, labelLimit=200
+        ),
+        title=alt.TitleConfig(
+            color=INK, fontSize=12, fontWeight=600, anchor="start", offset=8, limit=220
+        ),
+        header=alt.HeaderConfig(labelColor=INK, labelFontSize=11.5, labelFontWeight=600),
+        concat=alt.CompositionConfig(spacing=22),
+    )
+
+
+def measure_scale(measures: list[str]) -> alt.Scale:
+    """Colour for each measure of a legend: orange for attention, grey for random."""
+    fixed = {"attention": ORANGE, "random": GREY}
+    rest = [measure for measure in measures if measure not in fixed]
+    colours = fixed | {measure: OTHERS[n % len(OTHERS)] for n, measure in enumerate(rest)}
+    return alt.Scale(domain=measures, range=[colours[measure] for measure in measures])
+
+
+def shape_scale(names: list[str]) -> alt.Scale:
+    """A shape for each name of a legend, so that colour is not the only sign."""
+    return alt.Scale(domain=names, range=[SHAPES[n % len(SHAPES)] for n in range(len(names))])
+
+
+def by_prediction(documents: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Documents by the label they are given, in order of the labels; rare ones together."""
+    counts = documents["prediction"].value_counts()
+    alone = counts.index if len(counts) <= MOST_CLASSES else counts.index[: MOST_CLASSES - 1]
+    panel = documents["prediction"].where(documents["prediction"].isin(alone), OTHER_LABELS)
+    for name in [*sorted(alone), *([OTHER_LABELS] if len(counts) > len(alone) else [])]:
+        yield f"predicted {name}" if name in alone else name, documents[panel == name]
+
+
+def shares(
+    values: Float[ndarray, " documents"], low: float, high: float, bins: int = 40
+) -> pd.DataFrame:
+    """A histogram as rows: start, end, documents, share. Values beyond an end count at that end."""
+    kept = np.clip(values[~np.isnan(values)], low, high)
+    documents, edges = np.histogram(kept, bins=bins, range=(low, high))
+    edges = edges.round(6)
+    share = documents / max(len(kept), 1)
+    return pd.DataFrame(
+        {"start": edges[:-1], "end": edges[1:], "documents": documents, "share": share.round(5)}
+    )
+
+
+def bin_axis(title: str, low: float, high: float) -> alt.X:
+    """Where the bars of a histogram start; `x2="end:Q"` says where they end."""
+    scale = alt.Scale(domain=[low, high], nice=False)
+    return alt.X("start:Q", bin="binned", title=title, scale=scale, axis=alt.Axis(format="~g"))
+
+
+def share_axis() -> alt.Y:
+    """Heights of a histogram."""
+    return alt.Y("share:Q", title="share of documents", axis=alt.Axis(format="%", tickCount=4))
+
+
+def bin_tooltip() -> list[alt.Tooltip]:
+    """What a bar of a histogram says of itself."""
+    return [
+        alt.Tooltip("start:Q", title="from", format=".3f"),
+        alt.Tooltip("end:Q", title="to", format=".3f"),
+        alt.Tooltip("documents:Q", format=","),
+        alt.Tooltip("share:Q", format=".1%"),
+    ]

@@ -1,0 +1,186 @@
+"""Audits -> one HTML file that needs no network; an explanation -> the same, smaller.
+
+Everything that comes from outside is escaped by the templates and shown by `visible`. The page
+allows its own scripts and styles by their hashes and nothing else, so that a text which slipped
+through would still not run.
+"""
+
+import base64
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import vl_convert
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from heedful.auditing import rules
+from heedful.auditing.record import Audit, ShownDocument
+from heedful.errors import DataError
+from heedful.report import answers
+from heedful.report.drawn import INSTEAD, SCORES, figures, spoken
+from heedful.report.heat import HeatMap, heat_map
+from heedful.report.visible import visible
+
+if TYPE_CHECKING:
+    from heedful.importance.explanation import Explanation
+
+
+@dataclass(frozen=True)
+class Document:
+    """A document and its heat map."""
+
+    run: str
+    shown: ShownDocument
+    heat: HeatMap
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One audited run, as the head of the report shows it."""
+
+    run: str
+    audit: Audit
+    mark: str
+    why: str
+    tally: str
+    facts: list[tuple[str, str]]
+    settings: list[tuple[str, str]]
+    flips: dict[tuple[bool, bool], tuple[int, str]]
+
+
+def render(audits: Mapping[str, Audit], *, title: str | None = None) -> str:
+    """The report of one audit, or of several side by side, each under its name."""
+    if not audits:
+        raise DataError("there is no audit to report on.")
+    drawn = figures(audits)
+    charts = {
+        panel.name: panel.chart
+        for figure in (figure for group in drawn.values() for figure in group)
+        for panel in figure.panels
+    }
+    names = " and ".join(audits)
+    return _page(
+        "report.html",
+        title=title or f"Audit of {names}",
+        subjects=[_subject(run, audit) for run, audit in audits.items()],
+        questions=answers.questions(audits),
+        figures=drawn,
+        charts=charts,
+        documents=[
+            Document(run, shown, heat_map(shown.text, shown.offsets, shown.scores))
+            for run, audit in audits.items()
+            for shown in audit.shown
+        ],
+        cuts=rules.CUTS,
+        rules=rules.__doc__ or "",
+        places={"scores": SCORES, "instead": INSTEAD},
+    )
+
+
+def explanation_page(explanation: "Explanation") -> str:
+    """One text explained: the text once per measure, and the prediction without its top words."""
+    offsets = [(start, end) for start, end in explanation.offsets.tolist()]
+    scores = {measure: numbers.tolist() for measure, numbers in explanation.scores.items()}
+    return _page(
+        "explanation.html",
+        title=f"Explained: {explanation.prediction}",
+        explanation=explanation,
+        probability=float(explanation.probabilities.max()),
+        heat=heat_map(explanation.text, offsets, scores),
+        charts={},
+    )
+
+
+def _page(template: str, *, charts: dict[str, Any], **content: Any) -> str:
+    environment = _environment()
+    style = Markup(environment.get_template("style.css").render())
+    scripts = [Markup(environment.get_template("page.js").render())]
+    if charts:
+        scripts.insert(0, _chart_library())
+    page = environment.get_template(template)
+    return page.render(
+        **content, charts=charts, style=style, scripts=scripts, policy=_policy(style, scripts)
+    )
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("heedful.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"number": answers.number, "spoken": spoken}
+    return environment
+
+
+def _shown(value: Any) -> Any:
+    """What a template prints: nothing hidden in it, whatever it is and wherever it came from."""
+    return value if isinstance(value, Markup) else visible(str(value))
+
+
+@cache
+def _chart_library() -> Markup:
+    """Vega, Vega-Lite and their embedder, which draws without `eval`."""
+    library = vl_convert.javascript_bundle("window.embedChart = vegaEmbed;")
+    # Three addresses stand in it as plain strings, of a schema, an editor and an issue. None is
+    # ever asked for; without their scheme none can be.
+    library = library.replace("https://", "").replace("</script", "<\\/script")
+    return Markup(f"(() => {{{library}}})();")
+
+
+def _policy(style: str, scripts: list[Markup]) -> str:
+    """No network at all; only the scripts and the style of this page."""
+    allowed = " ".join(map(_hash, scripts))
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; "
+        f"style-src-elem {_hash(style)}; style-src-attr 'unsafe-inline'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _subject(run: str, audit: Audit) -> Subject:
+    left_out = [("of one word, left out", f"{audit.single_words:,}")] if audit.single_words else []
+    return Subject(
+        run=run,
+        audit=audit,
+        mark=answers.VERDICT_MARKS[audit.verdict],
+        why=answers.why(audit),
+        tally=answers.tally(audit),
+        facts=[
+            *_flat(audit.about),
+            ("documents audited", f"{audit.documents:,} of {audit.available:,}"),
+            *left_out,
+        ],
+        settings=list(_flat(audit.settings)),
+        flips={
+            (bool(row["top_flips"]), bool(row["other_flips"])): (
+                int(row["documents"]),
+                f"{row['share']:.1%}",
+            )
+            for row in audit.evidence.get("flips", ())
+        },
+    )
+
+
+def _flat(settings: Mapping[str, Any], inside: str = "") -> Iterator[tuple[str, str]]:
+    """Settings within settings as one list of names and values."""
+    for name, value in settings.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{inside}{name} · ")
+        elif isinstance(value, list | tuple):
+            yield f"{inside}{spoken(str(name))}", ", ".join(map(str, value))
+        elif isinstance(value, float):
+            yield f"{inside}{spoken(str(name))}", f"{value:.4g}"
+        else:
+            yield f"{inside}{spoken(str(name))}", str(value)
