@@ -57,3 +57,12 @@ def test_what_is_no_audit_is_refused_in_a_sentence(found, tmp_path):
     (tmp_path / "a/per_example.parquet").write_bytes(b"PAR1 no")
     with pytest.raises(RunError, match="do not fit together"):
         Audit.load(tmp_path / "a")
+
+
+def test_half_a_surrogate_pair_does_not_stop_an_audit_from_being_saved(tmp_path):
+    documents = Documents(Document(f"good \ud83d bad{n}", "good") for n in range(4))
+    found = audit(a_subject({"good": 1.0}, len), documents)
+    found.save(tmp_path)
+    found.to_html(tmp_path / "report.html")
+    assert Audit.load(tmp_path).documents == 4
+    assert "⟨U+D83D⟩" in (tmp_path / "report.html").read_text(encoding="utf-8")

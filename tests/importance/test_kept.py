@@ -8,7 +8,9 @@ from tests.importance.models import a_batch, a_model
 MODELS = [
     {"encoder": "embedding"}, {"encoder": "mlp", "projection": "sparsemax"},
     {"encoder": "embedding", "query": "text"}, {"encoder": "embedding", "keys": "separate"},
-    {"encoder": "bilstm:hidden_size=4"}, {"encoder": "transformer:hidden_size=8:heads=2"},
+    {"encoder": "bilstm:hidden_size=4"}, {"encoder": "gru:hidden_size=3", "projection": "entmax"},
+    {"encoder": "orthogonal-lstm:hidden_size=4"}, {"encoder": "bilstm:hidden_size=3:skip=concat"},
+    {"encoder": "transformer:hidden_size=8:heads=2"},
 ]  # fmt: skip
 
 

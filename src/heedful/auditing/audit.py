@@ -7,11 +7,15 @@ what was done before.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
+import torch
 from jaxtyping import Bool, Int
 from numpy import ndarray
 
@@ -27,7 +31,7 @@ from heedful.errors import DataError
 from heedful.text.documents import Document, Documents, words_in_spans
 
 CHARACTERS_AT_ONCE = 60_000  # of the documents in a group, each counted as long as the longest
-DOCUMENTS_AT_ONCE = 256
+DOCUMENTS_AT_ONCE = 128
 WAVES = (64, 128, 256, 512)  # documents in the first waves; all later ones are like the last
 
 Group = Int[ndarray, " _"]
@@ -131,42 +135,79 @@ def _measure(
     """All groups measured, wave by wave, until they end or time does."""
     started = time.monotonic()
     store = request.parts or PartsInMemory()
-    is_sampled, is_state_sampled = _samples(documents, plan, settings)
+    samples = _samples(documents, plan, settings)
+
+    def measured(number: int, group: Group) -> Part:
+        part = store.get(number)
+        if part is None:
+            some = documents.take(group.tolist())
+            of_group = (samples[0][group], samples[1][group])
+            part = _measure_group(subject, judge, some, settings, able, of_group, number)
+            store.put(number, part)
+        return part
+
     parts: list[Part] = []
     groups: list[Group] = []
-    for wave in plan:
-        if request.seconds is not None and groups:
-            done = sum(map(len, groups))
-            ahead = sum(map(len, wave))
-            if (time.monotonic() - started) * (1 + ahead / done) > request.seconds:
+    workers = torch.get_num_threads() if subject.reads_side_by_side else 1
+    with _threads(workers) as pool:
+        for wave in plan:
+            done, ahead = sum(map(len, groups)), sum(map(len, wave))
+            needed = (time.monotonic() - started) * (1 + ahead / max(done, 1))
+            if request.seconds is not None and done and needed > request.seconds:
                 break
-        for group in wave:
-            number = len(groups)
-            part = store.get(number)
-            if part is None:
-                some = documents.take(group.tolist())
-                reading = subject.read(some.texts)
-                marks = _marks(reading, some)
-                part = {BASE: _base(subject, reading, some)}
-                for question in able:
-                    chunk = Chunk(
-                        subject=subject,
-                        judge=judge,
-                        reading=reading,
-                        labels=part[BASE].columns["label_number"].astype(np.int64),
-                        is_marked=marks,
-                        has_marks=np.array([d.rationale is not None for d in some]),
-                        is_sampled=is_sampled[group],
-                        is_state_sampled=is_state_sampled[group],
-                        settings=settings,
-                        rng=np.random.default_rng([settings.seed, number, question.place]),
-                    )
-                    part[question.name] = question.measure(chunk)
-                store.put(number, part)
-            parts.append(part)
-            groups.append(group)
-            request.advance(len(group))
+            numbers = range(len(groups), len(groups) + len(wave))
+            for part, group in zip(pool.map(measured, numbers, wave), wave, strict=True):
+                parts.append(part)
+                groups.append(group)
+                request.advance(len(group))
     return parts, groups
+
+
+@contextmanager
+def _threads(workers: int) -> Iterator[ThreadPoolExecutor]:
+    """Threads that measure groups side by side, each of them computing with one thread.
+
+    A group is many small steps, too small to share out: two threads that each work on a group of
+    their own are much faster than two that wait for each other at every step.
+    """
+    before = torch.get_num_threads()
+    alone = partial(torch.set_num_threads, 1) if workers > 1 else None
+    pool = ThreadPoolExecutor(workers, initializer=alone)
+    try:
+        yield pool
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+        torch.set_num_threads(before)
+
+
+def _measure_group(
+    subject: Subject,
+    judge: Judge,
+    documents: Documents,
+    settings: AuditSettings,
+    able: Sequence[Question],
+    samples: tuple[Bool[ndarray, " group"], Bool[ndarray, " group"]],
+    number: int,
+) -> Part:
+    """What every question finds in one group of documents."""
+    reading = subject.read(documents.texts)
+    marks = _marks(reading, documents)
+    part = {BASE: _base(subject, reading, documents)}
+    for question in able:
+        chunk = Chunk(
+            subject=subject,
+            judge=judge,
+            reading=reading,
+            labels=part[BASE].columns["label_number"].astype(np.int64),
+            is_marked=marks,
+            has_marks=np.array([document.rationale is not None for document in documents]),
+            is_sampled=samples[0],
+            is_state_sampled=samples[1],
+            settings=settings,
+            rng=np.random.default_rng([settings.seed, number, question.place]),
+        )
+        part[question.name] = question.measure(chunk)
+    return part
 
 
 def _base(subject: Subject, reading: Reading, documents: Documents) -> Measured:

@@ -21,6 +21,7 @@ from heedful.auditing.rules import CUTS, SENTENCES, Judgement, Verdict
 from heedful.auditing.summary import Score
 from heedful.errors import RunError
 from heedful.runs import RunFolder, environment_failures
+from heedful.text.documents import whole_characters
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -77,9 +78,11 @@ class Audit:
     `evidence` holds small tables by name:
 
         curves    measure, k, probability_drop, accuracy_drop, kept_own, kept_gold, documents
-        measures  measure, comprehensiveness, low, high, sufficiency, score, documents; best first
+        measures  measure, comprehensiveness, low, high, sufficiency, documents, and its paired gain
+                  over attention (over_attention, …_low, …_high); best first
         flips     top_flips, other_flips, documents, share: Serrano & Smith's four cells
         words     word, kind (a label or "neutral"), attention_score, polarity, weight, occurrences
+        facts     question, name, mean, low, high, documents, note: means without controls
     """
 
     verdict: Verdict
@@ -114,7 +117,11 @@ class Audit:
         """A row per document: text, label, prediction and every number behind the tests."""
         import pandas
 
-        described = {"text": self.texts, "label": self.labels, "prediction": self.predictions}
+        described = {
+            "text": [whole_characters(text) for text in self.texts],  # Parquet takes no others
+            "label": self.labels,
+            "prediction": self.predictions,
+        }
         return pandas.DataFrame(described | self.columns)
 
     def to_dict(self) -> dict[str, Any]:

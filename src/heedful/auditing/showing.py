@@ -39,8 +39,6 @@ def _shown(subject: Subject, audit: Audit, why: str, place: int) -> ShownDocumen
         for measure in SHOWN_MEASURES
         if measure in subject.measures
     }
-    # A decoration draws its weights anew at each reading; what it showed then is gone.
-    scores["attention"] = tuple(reading.weights[0][: len(offsets)].tolist())
     return ShownDocument(
         why=why,
         place=place,

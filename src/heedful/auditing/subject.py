@@ -84,6 +84,11 @@ class Subject(Judge):
     classes: tuple[Label, ...]
     measures: tuple[str, ...]  # of importance that it can give
 
+    @property
+    def reads_side_by_side(self) -> bool:
+        """Whether several threads may ask it at once."""
+        return False
+
     @abstractmethod
     def read(self, texts: Sequence[str]) -> Reading:
         """Words, weights and probabilities of some texts."""

@@ -1,6 +1,8 @@
 """Logits of texts of which only some words are kept: what erasure asks for, many times per text.
 
 context-free encoder     states stay; only the weights over the kept words are projected again
+recurrent encoder, CPU   products of the inputs are taken once per text and picked from; a step is
+                         taken by those variants that have a word there, so there is no padding
 anything else            all shortened texts in packed batches
 """
 
@@ -8,10 +10,11 @@ import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 from numpy import ndarray
-from torch import Tensor
+from torch import Tensor, nn
 
 from heedful.model.classifier import AttentionClassifier, TextClassifier
-from heedful.model.layers import TokenWise
+from heedful.model.layers import Recurrent, TokenWise
+from heedful.model.recurrence import steps_of
 from heedful.text.batching import Batch, Batches
 from heedful.text.vocabulary import Encoded
 
@@ -19,6 +22,7 @@ Rows = Int[ndarray, " variants"]
 IsKept = Bool[ndarray, "variants tokens"]
 Logits = Float[Tensor, "variants classes"]
 CELLS_AT_ONCE = 2**22  # weights of variants that are held together
+ROWS_AT_ONCE = 1600  # variants that a recurrent layer reads together
 
 
 @torch.inference_mode()
@@ -27,11 +31,13 @@ def logits_of_kept(model: TextClassifier, batch: Batch, document: Rows, is_kept:
     is_kept = is_kept & batch.is_token.cpu().numpy()[document]
     if (
         isinstance(model, AttentionClassifier)
-        and isinstance(model.encoder, TokenWise)
         and model.key_encoder is None
         and not model.has_text_query
     ):
-        return _from_new_weights(model, batch, document, is_kept)
+        if isinstance(model.encoder, TokenWise):
+            return _from_new_weights(model, batch, document, is_kept)
+        if isinstance(model.encoder, Recurrent) and batch.is_token.device.type == "cpu":
+            return _from_steps(model, model.encoder, batch, document, is_kept)
     return _from_shortened_texts(model, batch, document, is_kept)
 
 
@@ -51,6 +57,60 @@ def _from_new_weights(
             weights = model.project(scores, kept[some])
             logits[some] = model.output(weights @ trace.hidden[number])
     return logits
+
+
+def _from_steps(
+    model: AttentionClassifier, encoder: Recurrent, batch: Batch, document: Rows, is_kept: IsKept
+) -> Logits:
+    embedded = model.embedding(batch.token_ids)
+    layers = [layer for layer in (encoder.forwards, encoder.backwards) if layer is not None]
+    products = [steps_of(layer).products(embedded).flatten(0, 1) for layer in layers]
+    chunks = []
+    order = np.argsort(-is_kept.sum(axis=1), kind="stable")
+    for some in np.split(order, range(ROWS_AT_ONCE, len(order), ROWS_AT_ONCE)):
+        words, lengths = _places(document[some], is_kept[some])
+        places = torch.arange(words.shape[1])
+        is_token = places < lengths.unsqueeze(1)
+        hidden = _run(layers[0], products[0], words, lengths)
+        if encoder.backwards is not None:
+            turned = (lengths.unsqueeze(1) - 1 - places).clamp(min=0)
+            back = _run(layers[1], products[1], words.gather(1, turned), lengths)
+            back = back.gather(1, turned.unsqueeze(-1).expand_as(back))
+            hidden = torch.cat([hidden, back], dim=-1)
+        weights = model.project(model.alignment(hidden, None), is_token)
+        chunks.append(model.decide(hidden, weights))
+    return torch.cat(chunks)[torch.from_numpy(np.argsort(order))]
+
+
+def _places(
+    document: Rows, is_kept: IsKept
+) -> tuple[Int[Tensor, "variants width"], Int[Tensor, " variants"]]:
+    """The kept words of each variant as places in the flattened batch, and how many there are."""
+    lengths = is_kept.sum(axis=1)
+    row, place = np.nonzero(is_kept)
+    column = np.arange(len(place)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    words = np.zeros((len(document), max(1, int(lengths.max(initial=0)))), dtype=np.int64)
+    words[row, column] = document[row] * is_kept.shape[1] + place
+    return torch.from_numpy(words), torch.from_numpy(lengths)
+
+
+def _run(
+    layer: nn.Module,
+    products: Float[Tensor, "places gates"],
+    words: Int[Tensor, "variants width"],
+    lengths: Int[Tensor, " variants"],
+) -> Float[Tensor, "variants width hidden"]:
+    """States of a layer over words whose products are picked; variants come longest first."""
+    steps = steps_of(layer)
+    variants, width = words.shape
+    hidden = products.new_zeros(width, variants, steps.hidden_size)
+    state = tuple(products.new_zeros(variants, steps.hidden_size) for _ in range(steps.parts))
+    for place in range(width):
+        count = int((lengths > place).sum())
+        going = tuple(part[:count] for part in state)
+        steps.advance(products[words[:count, place]], going)
+        hidden[place, :count] = going[0]
+    return hidden.transpose(0, 1)
 
 
 def _from_shortened_texts(
