@@ -4,8 +4,8 @@
 
 BiLSTM and "average" encoders with additive attention, trained as they did, the epoch chosen on
 dev; tau-b of attention with |gradient x input, attention held| and with |leave-one-out| on test
-documents within their length limits, by predicted class. Needs $HEEDFUL_DATA and $HEEDFUL_VECTORS: the
-numbers depend on the vectors a model starts from, and theirs were others. Prints Markdown.
+documents within their length limits, by predicted class. Needs $HEEDFUL_DATA and $HEEDFUL_VECTORS:
+the numbers depend on the vectors a model starts from, and theirs were others. Prints Markdown.
 """
 
 import argparse

@@ -17,7 +17,7 @@ from heedful.model.classifier import AttentionClassifier
 from heedful.model.decision import decide_many
 from heedful.text.batching import Batch
 
-ROWS_AT_ONCE = 4096  # variants of documents that are run together
+TOKENS_AT_ONCE = 65_536  # of texts with one word zeroed that are read together
 
 
 @importances.register("leave-one-out")
@@ -43,7 +43,8 @@ def ablation(model: AttentionClassifier, batch: Batch, target: Target) -> TokenS
     whole = target_probability(model.read(embedded, batch.is_token).logits, target)
     rows, places = batch.is_token.nonzero(as_tuple=True)
     scores = torch.zeros_like(embedded[..., 0])
-    for some in torch.arange(len(rows), device=rows.device).split(ROWS_AT_ONCE):
+    at_once = max(1, TOKENS_AT_ONCE // embedded.shape[1])
+    for some in torch.arange(len(rows), device=rows.device).split(at_once):
         row, place = rows[some], places[some]
         without = embedded[row].clone()
         without[torch.arange(len(some)), place] = 0.0

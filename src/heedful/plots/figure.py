@@ -5,7 +5,7 @@ and the others are measured importance. They are Okabe and Ito's, told apart by 
 colour vision, and stand out from white and from near black.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,9 @@ FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, s
 
 MOST_CLASSES = 4  # panels of a figure by predicted label; rarer labels share the last
 OTHER_LABELS = "other labels"
+
+
+LETTER_WIDTH = 6.6  # of a wide font, in pixels; a drawing made elsewhere may have used a narrow one
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,12 @@ def styled(chart: "ChartType") -> "ChartType":
         header=alt.HeaderConfig(labelColor=INK, labelFontSize=11.5, labelFontWeight=600),
         concat=alt.CompositionConfig(spacing=22),
     )
+
+
+def row_axis(names: Iterable[str]) -> alt.Axis:
+    """An axis of names, with room for them in whatever font the reader has."""
+    room = LETTER_WIDTH * max(map(len, names), default=0)
+    return alt.Axis(grid=False, ticks=False, domain=False, labelPadding=10, minExtent=room + 12)
 
 
 def measure_scale(measures: list[str]) -> alt.Scale:

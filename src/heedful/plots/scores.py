@@ -13,6 +13,7 @@ from heedful.plots.figure import (
     OTHERS,
     QUIET,
     Figure,
+    row_axis,
     shape_scale,
     styled,
 )
@@ -34,8 +35,7 @@ def scores_forest(scores: pd.DataFrame) -> Figure:
     reach = [float(np.nanmin(np.append(drawn, -0.1))), float(np.nanmax(np.append(drawn, 1.1)))]
     legend = alt.Legend(title=None) if len(runs) > 1 else None
     colours = alt.Scale(domain=runs, range=[OTHERS[n % len(OTHERS)] for n in range(len(runs))])
-    y_axis = alt.Axis(grid=False, ticks=False, domain=False, labelPadding=10)
-    y = alt.Y("row:N", sort=None, title=None, axis=y_axis)
+    y = alt.Y("row:N", sort=None, title=None, axis=row_axis(rows["row"]))
     within = alt.YOffset("run:N", sort=runs)
     base = alt.Chart(rows).encode(
         y=y,

@@ -12,6 +12,7 @@ from heedful.plots.figure import (
     QUIET,
     Figure,
     measure_scale,
+    row_axis,
     shape_scale,
     styled,
 )
@@ -85,9 +86,8 @@ def measures_ranking(measures: pd.DataFrame) -> Figure:
     rows = measures[["measure", "comprehensiveness", "low", "high"]].round(4).copy()
     colours = {"attention": ORANGE, "random": GREY}
     rows["colour"] = rows["measure"].map(lambda measure: colours.get(measure, BLUE))
-    y_axis = alt.Axis(grid=False, ticks=False, domain=False, labelPadding=10)
     base = alt.Chart(rows).encode(
-        y=alt.Y("measure:N", sort=None, title=None, axis=y_axis),
+        y=alt.Y("measure:N", sort=None, title=None, axis=row_axis(rows["measure"])),
         color=alt.Color("colour:N", scale=None),
         tooltip=[
             "measure:N",
