@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from heedful.text.readers import read
     from heedful.training import recipes
 
-# Threads that wait should sleep, not spin: with another job on the machine, spinning makes the
-# small steps of a training many times slower. PyTorch reads this when it is first imported.
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+# Threads that wait should soon sleep, not spin: beside another job, spinning makes small
+# steps many times slower. PyTorch's OpenMP reads this when it is first imported.
+os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
 _HOMES = {
     "Audit": "heedful.auditing.record",

@@ -11,7 +11,7 @@ from tests.auditing.doubles import a_subject
 POINTS = {"good": 2.0, "bad": -2.0, "fine": 1.0}
 DOCUMENTS = Documents(
     Document(f"{first} word{n} {second}", "good" if first != "bad" else "bad")
-    for n in range(60)
+    for n in range(120)
     for first, second in (("good", "fine"), ("bad", "plain"))
 )
 
@@ -36,10 +36,10 @@ def run(parts=None, stop_after=None, **options):
 def test_a_killed_audit_goes_on_to_the_same_result_without_asking_again(tmp_path):
     whole = run()
     with pytest.raises(Killed):
-        run(PartsInFolder(tmp_path, {"model": "m"}), stop_after=64)
+        run(PartsInFolder(tmp_path, {"model": "m"}), stop_after=128)
     kept = PartsInFolder(tmp_path, {"model": "m"})
     assert kept.get(0) is not None
-    assert kept.get(1) is None
+    assert kept.get(2) is None
     resumed = run(kept)
     assert resumed.answers == whole.answers
     for name, column in whole.columns.items():
@@ -61,9 +61,9 @@ def test_parts_are_gone_once_the_audit_is_saved(tmp_path):
 
 def test_when_time_runs_out_a_fair_sample_has_been_audited():
     found = run(seconds=1e-9)
-    assert found.documents == 64
-    assert found.available == 120
-    assert len({text.split()[1] for text in found.texts}) > 32  # not the first ones
+    assert found.documents == 128
+    assert found.available == 240
+    assert len({text.split()[1] for text in found.texts}) > 64  # not the first ones
     assert run(documents=30).documents == 30
 
 

@@ -114,7 +114,7 @@ def test_an_audit_that_broke_off_is_resumed_to_the_same_answer(heedful, run, mar
 
 def test_a_budget_leaves_a_sample_and_says_how_much_wider_intervals_are(heedful, run, data):
     answer = heedful("audit", run, data, "--ask", "decisive", "--budget", "0.001s")
-    assert "a random sample of 64 of " in answer.out
+    assert "a random sample of 128 of " in answer.out
     assert "times as wide as with all" in answer.out
 
 

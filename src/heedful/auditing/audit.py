@@ -26,13 +26,13 @@ from heedful.auditing.questions import AuditSettings, Question, questions
 from heedful.auditing.questions.question import Chunk, Conclusion, Found, Measured
 from heedful.auditing.record import Answer, Audit, Column, Table
 from heedful.auditing.showing import show_documents
-from heedful.auditing.subject import Judge, Reading, Subject
+from heedful.auditing.subject import Judge, Reading, Subject, Words
 from heedful.errors import DataError
 from heedful.text.documents import Document, Documents, words_in_spans
 
 CHARACTERS_AT_ONCE = 60_000  # of the documents in a group, each counted as long as the longest
-DOCUMENTS_AT_ONCE = 128
-WAVES = (64, 128, 256, 512)  # documents in the first waves; all later ones are like the last
+DOCUMENTS_AT_ONCE = 64
+WAVES = (128, 256, 512)  # documents in the first waves; all later ones are like the last
 
 Group = Int[ndarray, " _"]
 
@@ -193,6 +193,7 @@ def _measure_group(
     reading = subject.read(documents.texts)
     marks = _marks(reading, documents)
     part = {BASE: _base(subject, reading, documents)}
+    measured: dict[str, Words] = {}
     for question in able:
         chunk = Chunk(
             subject=subject,
@@ -205,6 +206,7 @@ def _measure_group(
             is_state_sampled=samples[1],
             settings=settings,
             rng=np.random.default_rng([settings.seed, number, question.place]),
+            measured=measured,
         )
         part[question.name] = question.measure(chunk)
     return part

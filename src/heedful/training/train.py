@@ -4,9 +4,11 @@ The command line and the scikit-learn estimator both call `train`. With a run fo
 goes, and goes on from what is saved there.
 """
 
+import os
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
 
@@ -46,6 +48,33 @@ def train(
 ) -> Trained:
     """Train a classifier; with a folder, save as it goes and go on from what is saved there."""
     _check(task)
+    with one_thread_each():
+        return _train(task, settings, folder, device, watcher)
+
+
+@contextmanager
+def one_thread_each() -> Iterator[None]:
+    """One thread, unless the user has said how many: `OMP_NUM_THREADS`.
+
+    A step on a few short texts is too small to share out: with two threads it is at best a little
+    faster, beside another job much slower, and its sums depend on the number of cores.
+    """
+    before = torch.get_num_threads()
+    if "OMP_NUM_THREADS" not in os.environ:
+        torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _train(
+    task: Task,
+    settings: Settings,
+    folder: RunFolder | None,
+    device: str,
+    watcher: Watcher | None,
+) -> Trained:
     started = time.time()
     if folder is not None and folder.is_begun:
         check_same_training(folder, settings, task)

@@ -46,7 +46,7 @@ class Agreeing(Question):
             (OF_STATES, {"kendall_tau": kendall_tau}),
         ):
             importance = {
-                measure: np.abs(subject.importance(reading, measure))
+                measure: np.abs(chunk.importance(measure))
                 for measure in pair
                 if measure in subject.measures
             }

@@ -49,11 +49,7 @@ class Decisive(Question):
         nothing = subject.without_evidence(reading)[:, None]
         draws = chunk.rng.random((settings.flip_draws, documents, words))
         flips = [_share_to_flip(subject, reading, draw) for draw in draws]
-        orders = {
-            order: subject.importance(reading, order)
-            for order in ORDERS
-            if order in subject.measures
-        }
+        orders = {order: chunk.importance(order) for order in ORDERS if order in subject.measures}
         return Measured(
             {
                 "permuted_tvd": np.median(reading.moved(subject.decide(reading, permuted)), axis=1),

@@ -45,11 +45,11 @@ class Discerning(Question):
         kind = np.where(reading.is_token & (ids >= 0), _kinds(subject)[ids], NO_KIND)
         is_looked_at = kind != NO_KIND
         document, _ = np.nonzero(is_looked_at)
-        polarity = subject.importance(reading, "polarity")
+        polarity = chunk.importance("polarity")
         if len(subject.classes) == 2:  # of the second label, whatever was predicted
             polarity = np.where(reading.prediction[:, None] == 1, polarity, -polarity)
         scores = {
-            "score": subject.importance(reading, "attention-score"),
+            "score": chunk.importance("attention-score"),
             "polarity": polarity,
             "weight": reading.weights,
         }

@@ -127,7 +127,7 @@ def _clusters(
     from sklearn.exceptions import ConvergenceWarning
 
     means = MiniBatchKMeans(
-        clusters, batch_size=4096, n_init=1, max_iter=20, random_state=seed, init="random"
+        clusters, batch_size=4096, n_init=1, max_iter=10, random_state=seed, init="random"
     )
     with warnings.catch_warnings():
         # Context-free states of equal words are equal: fewer points than clusters, and no harm.

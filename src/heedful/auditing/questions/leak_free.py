@@ -85,7 +85,7 @@ def _cross_fitted(
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
-    forest = RandomForestClassifier(100, min_samples_leaf=5, random_state=settings.seed)
+    forest = RandomForestClassifier(100, min_samples_leaf=5, random_state=settings.seed, n_jobs=-1)
     folds = StratifiedKFold(settings.folds, shuffle=True, random_state=settings.seed)
     shares = cross_val_predict(forest, patterns, labels, cv=folds, method="predict_proba")
     classes, number = np.unique(labels, return_inverse=True)

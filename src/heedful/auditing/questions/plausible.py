@@ -48,9 +48,7 @@ class Plausible(Question):
             for test in (*SIMPLE, *IOU)
         }
         rankings = {"attention": reading.weights} | {
-            measure: subject.importance(reading, measure)
-            for measure in BEST_OF
-            if measure in subject.measures
+            measure: chunk.importance(measure) for measure in BEST_OF if measure in subject.measures
         }
         for ranking, scores in rankings.items():
             columns |= {f"{test}_{ranking}": c for test, c in _tests(chunk, scores).items()}

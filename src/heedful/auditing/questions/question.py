@@ -16,7 +16,7 @@ from numpy import ndarray
 from heedful.auditing.metrics.registry import Better
 from heedful.auditing.record import Column, Table, TestResult
 from heedful.auditing.rules import judge
-from heedful.auditing.subject import Judge, Reading, Subject
+from heedful.auditing.subject import Judge, Reading, Subject, Words
 from heedful.auditing.summary import BootstrapSettings, Score, estimate, score
 from heedful.config import at_least
 from heedful.counterfactual.adversarial import Adversarial
@@ -76,6 +76,13 @@ class Chunk:
     is_state_sampled: Bool[ndarray, " documents"]  # of the sample whose states are clustered
     settings: AuditSettings
     rng: np.random.Generator
+    measured: dict[str, Words] = field(default_factory=dict)  # shared by all questions of a group
+
+    def importance(self, measure: str) -> Words:
+        """Signed importance of each word for the prediction, measured once for all questions."""
+        if measure not in self.measured:
+            self.measured[measure] = self.subject.importance(self.reading, measure)
+        return self.measured[measure]
 
     @property
     def seed(self) -> int:

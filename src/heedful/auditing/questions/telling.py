@@ -59,9 +59,7 @@ class Telling(Question):
         subject, reading, settings = chunk.subject, chunk.reading, chunk.settings
         everyone, sample = np.arange(len(reading.weights)), np.flatnonzero(chunk.is_sampled)
         rankings = {"attention": reading.weights} | {
-            measure: subject.importance(reading, measure)
-            for measure in BEST_OF
-            if measure in subject.measures
+            measure: chunk.importance(measure) for measure in BEST_OF if measure in subject.measures
         }
         draws = chunk.rng.random((settings.random_draws, *reading.weights.shape))
         # Random rankings put the support first, as attention does.
@@ -83,7 +81,7 @@ class Telling(Question):
             )
         }
         further |= {
-            measure: subject.importance(reading, measure)
+            measure: chunk.importance(measure)
             for measure in subject.measures
             if measure not in rankings and measure != "random"
         }
