@@ -5,6 +5,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from heedful.cli.options import (
+    DataDir,
+    Device,
+    LabelColumn,
+    Quiet,
+    Run,
+    Sample,
+    Seed,
+    TextColumn,
+)
+
 if TYPE_CHECKING:
     from heedful.auditing.parts import PartsInFolder
     from heedful.text.documents import Documents
@@ -12,20 +23,16 @@ if TYPE_CHECKING:
 
 
 def audit(
-    run: Annotated[Path, typer.Argument(help="A run folder made by `heedful train`.")],
+    run: Run,
     data: Annotated[str, typer.Argument(help="Documents: a file, a folder or a corpus name.")],
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", help="Folder for report.html, audit.json and Parquet."),
     ] = None,
-    text: Annotated[str | None, typer.Option(help="Column that holds the text.")] = None,
-    label: Annotated[str | None, typer.Option(help="Column that holds the label.")] = None,
-    data_dir: Annotated[
-        Path | None, typer.Option(help="Folder of named corpora. Default: $HEEDFUL_DATA.")
-    ] = None,
-    documents: Annotated[
-        int | None, typer.Option(help="Audit a random sample of so many documents.")
-    ] = None,
+    text: TextColumn = None,
+    label: LabelColumn = None,
+    data_dir: DataDir = None,
+    documents: Sample = None,
     budget: Annotated[
         str | None, typer.Option(help="Audit as many as fit in this time: 90s, 5m, 1h.")
     ] = None,
@@ -38,10 +45,10 @@ def audit(
     fail_on: Annotated[
         str | None, typer.Option(help="Leave with code 1 on may-not, or on not-safe and worse.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Decides every draw.")] = 0,
+    seed: Seed = 0,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a killed audit.")] = False,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1.")] = "auto",
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only the result.")] = False,
+    device: Device = "auto",
+    quiet: Quiet = False,
     json: Annotated[bool, typer.Option("--json", help="The audit as JSON.")] = False,
 ) -> None:
     """Ask whether attention explains this model's decisions, and say so in a sentence.
@@ -66,22 +73,22 @@ def audit(
     at_least(0, seed=seed)
     seconds = None if budget is None else seconds_in(budget)
     trained = Trained.load(run, device)
-    subject = ClassifierSubject(trained)
     of_judge = None
     if judge != "self":
-        of_judge = TrainedJudge(Trained.load(judge, device), subject.classes)
-    chosen, rationale_words = documents_to_audit(data, text, label, data_dir)
-    if not quiet and (seen := int(trained.was_trained_on(chosen.texts).sum())):
+        of_judge = TrainedJudge(Trained.load(judge, device), trained.classes)
+    found = documents_to_audit(data, text, label, data_dir)
+    if not quiet and (seen := int(trained.was_trained_on(found[0].texts).sum())):
         show.note(
-            f"note: {seen:,} of {len(chosen):,} documents were trained on: "
+            f"note: {seen:,} of {len(found[0]):,} documents were trained on: "
             "an audit on those says little about new text"
         )
-    settings = AuditSettings(seed=seed, rationale_words=rationale_words)
-    parts = _parts(output, resume, trained, chosen, settings, documents, judge, ask)
-    with show.DocumentBar(min(len(chosen), documents or len(chosen)), is_shown=not quiet) as bar:
+    settings = AuditSettings(seed=seed, rationale_words=found[1])
+    parts = _parts(output, resume, trained, found[0], settings, documents, judge, ask)
+    total = min(len(found[0]), documents or len(found[0]))
+    with show.DocumentBar(total, is_shown=not quiet) as bar:
         result = audit(
-            subject,
-            chosen,
+            ClassifierSubject(trained),
+            found[0],
             settings,
             ask,
             judge=of_judge,

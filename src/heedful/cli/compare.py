@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from heedful.cli.options import DataDir, Device, LabelColumn, Quiet, Sample, Seed, TextColumn
+
 if TYPE_CHECKING:
     from heedful.auditing.record import Audit
 
@@ -19,17 +21,13 @@ def compare(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Folder for the report of all of them.")
     ] = None,
-    text: Annotated[str | None, typer.Option(help="Column that holds the text.")] = None,
-    label: Annotated[str | None, typer.Option(help="Column that holds the label.")] = None,
-    data_dir: Annotated[
-        Path | None, typer.Option(help="Folder of named corpora. Default: $HEEDFUL_DATA.")
-    ] = None,
-    documents: Annotated[
-        int | None, typer.Option(help="Audit a random sample of so many documents.")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Decides every draw.")] = 0,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1.")] = "auto",
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only the result.")] = False,
+    text: TextColumn = None,
+    label: LabelColumn = None,
+    data_dir: DataDir = None,
+    documents: Sample = None,
+    seed: Seed = 0,
+    device: Device = "auto",
+    quiet: Quiet = False,
     json: Annotated[bool, typer.Option("--json", help="The comparison as JSON.")] = False,
 ) -> None:
     """Put accuracy beside faithfulness for several models, and test their differences in pairs.

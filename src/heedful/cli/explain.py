@@ -5,15 +5,17 @@ from typing import Annotated
 
 import typer
 
+from heedful.cli.options import Device, Run
+
 
 def explain(
-    run: Annotated[Path, typer.Argument(help="A run folder made by `heedful train`.")],
+    run: Run,
     text: Annotated[str, typer.Argument(help="The text to explain.")],
     measure: Annotated[
         list[str] | None,
         typer.Option(help="Importance measure, may be repeated; see `heedful list importances`."),
     ] = None,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1.")] = "auto",
+    device: Device = "auto",
     html: Annotated[
         Path | None, typer.Option("--html", help="Write the explanation as a page to this file.")
     ] = None,

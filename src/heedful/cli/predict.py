@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from heedful.cli.options import Device, Run
+
 if TYPE_CHECKING:
     from numpy import ndarray
 
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def predict(
-    run: Annotated[Path, typer.Argument(help="A run folder made by `heedful train`.")],
+    run: Run,
     texts: Annotated[
         list[str] | None,
         typer.Argument(metavar="[TEXT]...", help="Texts; none: lines of standard input."),
@@ -27,7 +29,7 @@ def predict(
     label: Annotated[
         str | None, typer.Option(help="Column of --file that holds the label, to be scored.")
     ] = None,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1.")] = "auto",
+    device: Device = "auto",
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only the predictions.")] = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON object per text.")] = False,
 ) -> None:

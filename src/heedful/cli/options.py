@@ -1,0 +1,20 @@
+"""Options that several commands take, written once."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Run = Annotated[Path, typer.Argument(help="A run folder made by `heedful train`.")]
+TextColumn = Annotated[str | None, typer.Option("--text", help="Column that holds the text.")]
+LabelColumn = Annotated[str | None, typer.Option("--label", help="Column that holds the label.")]
+DataDir = Annotated[
+    Path | None,
+    typer.Option("--data-dir", help="Folder of named corpora. Default: $HEEDFUL_DATA."),
+]
+Sample = Annotated[
+    int | None, typer.Option("--documents", help="Audit a random sample of so many documents.")
+]
+Seed = Annotated[int, typer.Option("--seed", help="Decides every draw.")]
+Device = Annotated[str, typer.Option("--device", help="auto, cpu, cuda, cuda:1.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Only the result.")]
