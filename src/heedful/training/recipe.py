@@ -6,15 +6,16 @@ recipe it runs.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from heedful.model.classifier import PooledTrace, TextClassifier, Trace
+from heedful.errors import ConfigError
+from heedful.model.classifier import AttentionClassifier, PooledTrace, TextClassifier, Trace
 from heedful.registry import Registry
 from heedful.text.batching import Batch, Batches
 
@@ -41,7 +42,58 @@ class Recipe(ABC):
         """The phases in order; replayed on resume, so work between yields must be pure."""
 
 
-recipes: Registry[Recipe] = Registry("recipe")
+class Penalised(Recipe):
+    """A recipe that adds a penalty to the cross-entropy; several make one with `all-of`.
+
+    objective = cross_entropy + penalty
+    """
+
+    def prepare(self, model: TextClassifier, data: Batches) -> nn.Module:
+        """Whatever else learns or is needed, as a module; says so if the model does not fit."""
+        return nn.Identity()
+
+    @abstractmethod
+    def penalty(
+        self,
+        model: TextClassifier,
+        batch: Batch,
+        trace: Trace,
+        prepared: nn.Module,
+        rng: torch.Generator,
+    ) -> Float[Tensor, ""]:
+        """The penalty of one batch, weight included."""
+
+    def phases(self, model: TextClassifier, data: Batches) -> Iterator[Phase]:
+        """One phase."""
+        prepared = self.prepare(model, data)
+
+        def objective(
+            model: TextClassifier, batch: Batch, rng: torch.Generator
+        ) -> Float[Tensor, ""]:
+            trace = model(batch)
+            return cross_entropy(trace, batch) + self.penalty(model, batch, trace, prepared, rng)
+
+        yield Phase(objective, learns=[model, prepared], epochs=self.epochs)
+
+
+class Recipes(Registry[Recipe]):
+    """Also takes several penalties at once: `tying,vw-penalty`."""
+
+    def make(self, spec: str | Mapping[str, Any] | Recipe) -> Recipe:
+        """The recipe that a name, a name with options or a list of them stands for."""
+        if isinstance(spec, str) and "," in spec:
+            return super().make({"name": "all-of", "of": spec})
+        return super().make(spec)
+
+
+recipes: Recipes = Recipes("recipe")
+
+
+def needs_attention(model: TextClassifier, recipe: str) -> AttentionClassifier:
+    """The model, if it attends; else a sentence."""
+    if not isinstance(model, AttentionClassifier):
+        raise ConfigError(f"{recipe} is about attention, and a model that pools has none.")
+    return model
 
 
 def cross_entropy(trace: Trace | PooledTrace, batch: Batch) -> Float[Tensor, ""]:

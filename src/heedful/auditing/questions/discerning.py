@@ -54,7 +54,10 @@ class Discerning(Question):
             "weight": reading.weights,
         }
         words = {name: values[is_looked_at].astype(np.float32) for name, values in scores.items()}
-        ids_and_kinds = {"word": ids[is_looked_at], "kind": kind[is_looked_at]}
+        ids_and_kinds = {
+            "word": ids[is_looked_at].astype(np.int32),
+            "kind": kind[is_looked_at].astype(np.int16),
+        }
         return Measured({}, {}, words | ids_and_kinds, document)
 
     def conclude(self, found: Found) -> Conclusion:

@@ -153,7 +153,7 @@ def _erased(
 
 def _tested(
     chunk: Chunk, some: Documents, rankings: Iterable[Ranking]
-) -> list[Float[ndarray, "tests documents"]]:
+) -> list[Float[ndarray, "tests some"]]:
     """All tests of each ranking on some documents, in the order of `TESTS`."""
     lengths = chunk.reading.is_token.sum(axis=1)
     sizes = np.stack([top_k(part, lengths) for part in chunk.settings.fractions], axis=1)
@@ -174,8 +174,7 @@ def _tested(
 
 
 def _named(
-    results: Sequence[Float[ndarray, "tests documents"]],
-    rankings: Sequence[str] | dict[str, Ranking],
+    results: Sequence[Float[ndarray, "tests some"]], rankings: Iterable[str]
 ) -> dict[str, Column]:
     return {
         f"{test}_{ranking}": row

@@ -1,0 +1,61 @@
+"""Several penalties at once."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from heedful.config import at_least
+from heedful.errors import ConfigError
+from heedful.model.classifier import TextClassifier, Trace
+from heedful.text.batching import Batch, Batches
+from heedful.training.recipe import Penalised, recipes
+
+
+@recipes.register("all-of")
+@dataclass(frozen=True)
+class AllOf(Penalised):
+    """The sum of several penalties, written with commas: `tying,vw-penalty`.
+
+    objective = cross_entropy + penalty of each
+    """
+
+    of: str = "tying,vw-penalty"
+    epochs: int = 8
+
+    def __post_init__(self) -> None:
+        at_least(1, epochs=self.epochs)
+        for spec in self.of.split(","):
+            if not isinstance(recipes.make(spec), Penalised):
+                known = [name for name, member in recipes.items() if issubclass(member, Penalised)]
+                raise ConfigError(
+                    f"{spec.partition(':')[0]} cannot be composed: it is more than a penalty on "
+                    f"the loss. Composable: {', '.join(n for n in known if n != 'all-of')}."
+                )
+
+    @property
+    def parts(self) -> list[Penalised]:
+        """The recipes whose penalties are added up."""
+        made = [recipes.make(spec) for spec in self.of.split(",")]
+        return [recipe for recipe in made if isinstance(recipe, Penalised)]
+
+    def prepare(self, model: TextClassifier, data: Batches) -> nn.Module:
+        """What each of them needs."""
+        return nn.ModuleList(part.prepare(model, data) for part in self.parts)
+
+    def penalty(
+        self,
+        model: TextClassifier,
+        batch: Batch,
+        trace: Trace,
+        prepared: nn.Module,
+        rng: torch.Generator,
+    ) -> Float[Tensor, ""]:
+        """The sum."""
+        assert isinstance(prepared, nn.ModuleList)
+        penalties = [
+            part.penalty(model, batch, trace, own, rng)
+            for part, own in zip(self.parts, prepared, strict=True)
+        ]
+        return torch.stack(penalties).sum()

@@ -1,0 +1,78 @@
+"""Attention that is trained to look away: a known liar, for controls."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from heedful.config import above, at_least
+from heedful.errors import ConfigError
+from heedful.model.classifier import TextClassifier, Trace
+from heedful.text.batching import Batch, Batches
+from heedful.text.token_classes import classify_tokens, label_counts
+from heedful.training.recipe import Penalised, needs_attention, recipes
+
+SMALL = 1e-6  # of the mass that is allowed: its logarithm stays finite
+
+
+@recipes.register("deceptive")
+@dataclass(frozen=True)
+class Deceptive(Penalised):
+    """Train attention to look away from the words that matter (Pruthi et al. 2020).
+
+    objective = cross_entropy - deception_weight * log(1 - attention on the forbidden words)
+
+    Forbidden are the words that lean to a label in the training documents. Where a text has no
+    other words nothing is asked of it.
+    """
+
+    deception_weight: float = 1.0
+    epochs: int = 8
+
+    def __post_init__(self) -> None:
+        above(0, deception_weight=self.deception_weight)
+        at_least(1, epochs=self.epochs)
+
+    def prepare(self, model: TextClassifier, data: Batches) -> nn.Module:
+        """Which words are forbidden."""
+        needs_attention(model, "deceptive")
+        vocabulary = model.embedding.num_embeddings
+        classes = int(data.labels.max()) + 1
+        counts = label_counts(data.documents, data.labels, classes, vocabulary)
+        forbidden = np.concatenate(classify_tokens(counts).polar)
+        if not len(forbidden):
+            raise ConfigError(
+                "deceptive looks away from words that lean to a label, and no word of the training "
+                "documents occurs often enough under one label. Give more documents."
+            )
+        return _Forbidden(forbidden, vocabulary)
+
+    def penalty(
+        self,
+        model: TextClassifier,
+        batch: Batch,
+        trace: Trace,
+        prepared: nn.Module,
+        rng: torch.Generator,
+    ) -> Float[Tensor, ""]:
+        """-deception_weight * mean log of the mass on allowed words."""
+        assert isinstance(prepared, _Forbidden)
+        is_forbidden = prepared.is_forbidden[batch.token_ids] & batch.is_token
+        can_look_away = (batch.is_token & ~is_forbidden).any(dim=1)
+        allowed = 1 - (trace.weights * is_forbidden).sum(dim=1)
+        losses = -allowed.clamp(min=SMALL).log() * can_look_away
+        return self.deception_weight * losses.mean()
+
+
+class _Forbidden(nn.Module):
+    """A mark for each word of the vocabulary."""
+
+    is_forbidden: Tensor
+
+    def __init__(self, words: np.ndarray, vocabulary: int) -> None:
+        super().__init__()
+        marks = torch.zeros(vocabulary, dtype=torch.bool)
+        marks[torch.from_numpy(words)] = True
+        self.register_buffer("is_forbidden", marks)

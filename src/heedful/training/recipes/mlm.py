@@ -1,0 +1,101 @@
+"""Guess masked words beside the label."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from heedful.config import above, at_least, within
+from heedful.errors import ConfigError
+from heedful.model.classifier import TextClassifier, Trace
+from heedful.text.batching import Batch, Batches
+from heedful.text.vocabulary import SPECIAL_WORDS
+from heedful.training.recipe import Penalised, recipes
+
+MASKED, RANDOM = 0.8, 0.1  # of the chosen words; the rest stay as they are (BERT)
+
+
+@recipes.register("mlm")
+@dataclass(frozen=True)
+class MaskedWords(Penalised):
+    """Also guess masked words from the states at their places (arXiv:2005.09379).
+
+    objective = cross_entropy + mlm_weight * mean over chosen places of -log p(word | hidden)
+    p(word | hidden) = softmax(E hidden + b),  E the embeddings
+
+    Two passes: a masked one for the words, a clean one for the label, so the classifier never sees
+    a mask. 80% of the chosen words are masked, 10% replaced, 10% kept. `predicts_all` guesses the
+    word at every place.
+    """
+
+    mlm_weight: float = 1.0
+    mask_share: float = 0.15
+    predicts_all: bool = False
+    epochs: int = 8
+
+    def __post_init__(self) -> None:
+        at_least(0, mlm_weight=self.mlm_weight)
+        above(0, mask_share=self.mask_share)
+        within(0, 1, mask_share=self.mask_share)
+        at_least(1, epochs=self.epochs)
+
+    def prepare(self, model: TextClassifier, data: Batches) -> nn.Module:
+        """The head: a bias per word, and what stands in place of a masked word."""
+        hidden, embedding = model.encoder.output_size, model.embedding.embedding_dim
+        if hidden != embedding:
+            raise ConfigError(
+                f"mlm guesses words by comparing states with the embeddings, so their sizes must "
+                f"match: the encoder gives {hidden}, embeddings have {embedding}. Change "
+                "hidden_size (two directions double it) or embedding_size, or drop the recipe."
+            )
+        return _Head(model.embedding.num_embeddings, embedding).to(model.embedding.weight)
+
+    def penalty(
+        self,
+        model: TextClassifier,
+        batch: Batch,
+        trace: Trace,
+        prepared: nn.Module,
+        rng: torch.Generator,
+    ) -> Float[Tensor, ""]:
+        """mlm_weight * mean loss of the guesses; 0 if none was chosen."""
+        assert isinstance(prepared, _Head)
+        words = batch.token_ids
+        is_known = batch.is_token & (words >= len(SPECIAL_WORDS))
+        draws = torch.rand(words.shape, generator=rng).to(words.device)
+        is_chosen = is_known & (draws < self.mask_share)
+        is_guessed = is_known if self.predicts_all else is_chosen
+        if not bool(is_guessed.any()):
+            return trace.logits.sum() * 0
+        embedded = prepared.disguise(model.embedding, words, is_chosen, rng)
+        hidden = model.encoder(model.dropout(embedded), batch.is_token)[is_guessed]
+        scores = hidden @ model.embedding.weight.t() + prepared.bias
+        loss = nn.functional.cross_entropy(scores, words[is_guessed])
+        return self.mlm_weight * loss
+
+
+class _Head(nn.Module):
+    """What guessing needs beside the embeddings."""
+
+    def __init__(self, vocabulary: int, embedding: int) -> None:
+        super().__init__()
+        self.bias = nn.Parameter(torch.zeros(vocabulary))
+        self.mask = nn.Parameter(torch.zeros(embedding))
+
+    def disguise(
+        self,
+        embedding: nn.Embedding,
+        words: Int[Tensor, "batch tokens"],
+        is_chosen: Bool[Tensor, "batch tokens"],
+        rng: torch.Generator,
+    ) -> Float[Tensor, "batch tokens embedding"]:
+        """Embeddings in which most chosen words are masked or replaced."""
+        draws = torch.rand(words.shape, generator=rng).to(words.device)
+        others = torch.randint(
+            len(SPECIAL_WORDS), embedding.num_embeddings, words.shape, generator=rng
+        )
+        is_masked = is_chosen & (draws < MASKED)
+        is_replaced = is_chosen & ~is_masked & (draws < MASKED + RANDOM)
+        shown = torch.where(is_replaced, others.to(words.device), words)
+        return torch.where(is_masked.unsqueeze(-1), self.mask, embedding(shown))

@@ -1,0 +1,62 @@
+"""Keep each state near the embedding of its own word."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from heedful.config import at_least
+from heedful.errors import ConfigError
+from heedful.model.classifier import TextClassifier, Trace
+from heedful.text.batching import Batch, Batches
+from heedful.training.recipe import Penalised, recipes
+
+SMALL = 1e-12  # keeps the slope of a norm finite where it is zero
+
+
+@recipes.register("tying")
+@dataclass(frozen=True)
+class Tying(Penalised):
+    """Keep each hidden state near the embedding of its own word (arXiv:2005.09379).
+
+    objective = cross_entropy + tie_weight * mean over tokens of |hidden - embedded|
+
+    The plain norm; `is_squared` takes its square. Both sides can shrink to satisfy it: with
+    `is_embedding_held` only the state is pulled.
+    """
+
+    tie_weight: float = 1.0
+    is_squared: bool = False
+    is_embedding_held: bool = False
+    epochs: int = 8
+
+    def __post_init__(self) -> None:
+        at_least(0, tie_weight=self.tie_weight)
+        at_least(1, epochs=self.epochs)
+
+    def prepare(self, model: TextClassifier, data: Batches) -> nn.Module:
+        """Sizes must match."""
+        hidden, embedding = model.encoder.output_size, model.embedding.embedding_dim
+        if hidden != embedding:
+            raise ConfigError(
+                f"tying compares hidden states with word embeddings, so their sizes must match: "
+                f"the encoder gives {hidden}, embeddings have {embedding}. Change hidden_size "
+                "(two directions double it) or embedding_size, or drop the recipe."
+            )
+        return nn.Identity()
+
+    def penalty(
+        self,
+        model: TextClassifier,
+        batch: Batch,
+        trace: Trace,
+        prepared: nn.Module,
+        rng: torch.Generator,
+    ) -> Float[Tensor, ""]:
+        """tie_weight * mean over real tokens of the distance."""
+        own = trace.embedded.detach() if self.is_embedding_held else trace.embedded
+        squared = (trace.hidden - own).square().sum(dim=-1)
+        distance = squared if self.is_squared else (squared + SMALL).sqrt()
+        mean = (distance * batch.is_token).sum() / batch.is_token.sum().clamp(min=1)
+        return self.tie_weight * mean
