@@ -47,7 +47,7 @@ def test_a_killed_audit_goes_on_to_the_same_result_without_asking_again(tmp_path
 
 
 def test_another_audit_may_not_go_on_with_it(tmp_path):
-    PartsInFolder(tmp_path, {"model": "m", "seed": 1})
+    PartsInFolder(tmp_path, {"model": "m", "seed": 1}).put(0, {})
     with pytest.raises(RunError, match="begun with seed = 1, not 2"):
         PartsInFolder(tmp_path, {"model": "m", "seed": 2})
 
@@ -61,9 +61,9 @@ def test_parts_are_gone_once_the_audit_is_saved(tmp_path):
 
 def test_when_time_runs_out_a_fair_sample_has_been_audited():
     found = run(seconds=1e-9)
-    assert found.documents == 128
+    assert found.documents == 8
     assert found.available == 240
-    assert len({text.split()[1] for text in found.texts}) > 64  # not the first ones
+    assert found.texts != tuple(DOCUMENTS.texts[:8])
     assert run(documents=30).documents == 30
 
 
@@ -71,3 +71,12 @@ def test_a_sample_keeps_the_order_of_the_documents():
     found = run(documents=30)
     places = [DOCUMENTS.texts.index(text) for text in found.texts]
     assert places == sorted(places)
+
+
+def test_a_damaged_part_is_measured_again(tmp_path):
+    whole = run(PartsInFolder(tmp_path, {}))
+    part = tmp_path / "parts" / "000000.safetensors"
+    part.write_bytes(part.read_bytes()[:100])
+    assert PartsInFolder(tmp_path, {}).get(0) is None
+    again = run(PartsInFolder(tmp_path, {}))
+    assert again.answers == whole.answers

@@ -5,7 +5,7 @@ from heedful.auditing.summary import Score
 
 
 def a_score(interval, spread=(0.1, 0.2)):
-    return Score(0.2, 0.0, 0.5, 0.4, interval, spread, documents=10, left_out=0)
+    return Score(0.2, 0.0, 0.5, 0.4, interval, spread, documents=100, left_out=0)
 
 
 @pytest.mark.parametrize(
@@ -18,16 +18,16 @@ def a_score(interval, spread=(0.1, 0.2)):
     ],
 )
 def test_a_judged_test_is_read_by_its_whole_interval(interval, spread, judgement):
-    assert judge("permutation", a_score(interval, spread), "higher") == judgement
+    assert judge("permutation", a_score(interval, spread), "higher", 100) == judgement
 
 
 def test_a_test_without_a_measured_cut_is_only_reported():
-    assert judge("uniform", a_score((0.9, 1.0)), "higher") == "reported"
+    assert judge("uniform", a_score((0.9, 1.0)), "higher", 100) == "reported"
 
 
 def test_where_no_weights_move_the_prediction_attention_is_contradicted():
     nothing = a_score((float("nan"), float("nan")), (0.0, 0.0))
-    assert judge("permutation", nothing, "higher", cannot_move=True) == "contradicted"
+    assert judge("permutation", nothing, "higher", 100, cannot_move=True) == "contradicted"
 
 
 @pytest.mark.parametrize(
@@ -54,3 +54,10 @@ def test_one_contradiction_outweighs_all_support(judgements, expected):
 )
 def test_the_verdict_rests_on_decisive_and_telling(decisive, telling, expected):
     assert verdict(decisive, telling) == expected
+
+
+def test_a_few_documents_decide_nothing_however_often_they_are_repeated():
+    sure = a_score((0.9, 1.0))
+    assert judge("permutation", sure, "higher", 19) == "undecided"
+    assert judge("permutation", sure, "higher", 20) == "supported"
+    assert judge("permutation", sure, "higher", 2, cannot_move=True) == "undecided"

@@ -9,9 +9,10 @@ from heedful.auditing.judge import TrainedJudge
 from heedful.auditing.questions import AuditSettings
 from heedful.auditing.subjects import ClassifierSubject
 from heedful.counterfactual.adversarial import Adversarial
-from heedful.errors import ConfigError
+from heedful.errors import ConfigError, DataError
 from heedful.text.documents import Document, Documents
-from tests.auditing.doubles import a_subject, by_words
+from heedful.training.trained import WordWeights
+from tests.auditing.doubles import a_subject, by_words, spans
 
 QUICK = AuditSettings(search=Adversarial(steps=5))
 
@@ -95,3 +96,33 @@ def test_whose_predictions_erasure_looks_at_changes_telling_and_nothing_else(cla
     own, other = (audit(subject, documents, QUICK, judge=j) for j in (None, judge))
     assert own.answer("telling") != other.answer("telling")
     assert own.answer("decisive").tests[:2] == other.answer("decisive").tests[:2]
+
+
+WRONG_PREDICTIONS = {
+    "one row of 2 probabilities per text": lambda texts: np.ones(len(texts)),
+    "rows of numbers that sum to 1": lambda texts: np.full((len(texts), 2), 3.5),
+}
+WRONG_WEIGHTS = {
+    "attend should give a list of": lambda texts: [],
+    "attend should give WordWeights, not ndarray": lambda texts: [np.ones(2) for _ in texts],
+    "a weight and a place for each word": lambda texts: [
+        WordWeights(t, np.array([[0, 99]]), np.ones(1)) for t in texts
+    ],
+    "sum to 1 over a text": lambda texts: [WordWeights(t, spans(t), np.ones(2)) for t in texts],
+}
+
+
+@pytest.mark.parametrize("sentence", WRONG_PREDICTIONS)
+def test_what_a_function_predicts_is_checked(sentence):
+    subject = a_subject({})
+    subject.predict = WRONG_PREDICTIONS[sentence]
+    with pytest.raises(DataError, match=sentence):
+        subject.read(["a b", "c d"])
+
+
+@pytest.mark.parametrize("sentence", WRONG_WEIGHTS)
+def test_what_a_function_attends_to_is_checked(sentence):
+    subject = a_subject({})
+    subject.attend = WRONG_WEIGHTS[sentence]
+    with pytest.raises(DataError, match=sentence):
+        subject.read(["a b", "c d"])

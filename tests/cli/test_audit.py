@@ -63,8 +63,12 @@ def test_the_verdict_becomes_an_exit_code_on_request(heedful, run, marked):
 
 
 def test_training_documents_are_pointed_out(heedful, run, data):
-    answer = heedful("audit", run, data, "--ask", "decisive", "--documents", "50")
-    assert "documents were trained on" in answer.err
+    ask = ("--ask", "decisive", "--documents", "50", "--json")
+    answer = heedful("audit", run, data, *ask)
+    assert "left out, trained on; --include-trained audits them too" in answer.err
+    assert json.loads(answer.out)["about"]["documents_trained_on"] == 0
+    everyone = heedful("audit", run, data, "--include-trained", "--ask", "decisive")
+    assert "of them trained on, so this says little about new text" in everyone.out
 
 
 @pytest.mark.parametrize(
@@ -107,14 +111,15 @@ def test_an_audit_that_broke_off_is_resumed_to_the_same_answer(heedful, run, mar
     refused = heedful("audit", run, marked, *ask, "-o", "audit")
     assert "audit holds an unfinished audit: go on with --resume" in refused.err
     other = heedful("audit", run, marked, *ask, "-o", "audit", "--resume", "--seed", "5")
-    assert "audit holds an audit begun with settings" in other.err
+    assert "audit holds an audit begun with seed = 0, not 5" in other.err
     resumed = heedful("audit", run, marked, *ask, "-o", "audit", "--resume", "--json")
     assert resumed.out == whole
 
 
 def test_a_budget_leaves_a_sample_and_says_how_much_wider_intervals_are(heedful, run, data):
-    answer = heedful("audit", run, data, "--ask", "decisive", "--budget", "0.001s")
-    assert "a random sample of 128 of " in answer.out
+    ask = ("--ask", "decisive", "--include-trained")
+    answer = heedful("audit", run, data, *ask, "--budget", "0.001s")
+    assert "a random sample of 8 of " in answer.out
     assert "times as wide as with all" in answer.out
 
 
@@ -137,13 +142,14 @@ def test_runs_are_compared_on_the_same_documents(heedful, run, data, marked):
     assert "paired differences on the same documents" in answer.out
     assert "comprehensiveness" in answer.out
     assert Path("both/report.html").is_file()
-    again = heedful("compare", "both/run", "both/other", "--json")
+    again = heedful("compare", "both/1-run", "both/2-other", "--json")
     rows = json.loads(again.out)["differences"]
     assert {"accuracy", "permutation", "comprehensiveness"} <= {row["test"] for row in rows}
 
 
 def test_comparisons_that_cannot_be_made_are_refused(heedful, run, marked):
-    answer = heedful("compare", run, run)
+    assert "the same folder is given twice" in heedful("compare", run, run).err
+    answer = heedful("compare", run)
     assert answer.code == 2
     assert "holds no audit. Name the documents with --data to audit it now." in answer.err
     heedful("audit", run, marked, "-o", "a", "--ask", "decisive")

@@ -28,11 +28,12 @@ from heedful.auditing.record import Answer, Audit, Column, Table
 from heedful.auditing.showing import show_documents
 from heedful.auditing.subject import Judge, Reading, Subject, Words
 from heedful.errors import DataError
-from heedful.text.documents import Document, Documents, words_in_spans
+from heedful.text.documents import Document, Documents, fingerprints, words_in_spans
 
 CHARACTERS_AT_ONCE = 60_000  # of the documents in a group, each counted as long as the longest
 DOCUMENTS_AT_ONCE = 64
 WAVES = (128, 256, 512)  # documents in the first waves; all later ones are like the last
+WAVES_IN_HASTE = (8, 16, 32, 64, 128, 256, 512)  # with a budget, to find out early how fast it goes
 
 Group = Int[ndarray, " _"]
 
@@ -66,7 +67,9 @@ def audit(
         raise DataError("there is no document to audit on.")
     if settings.rationale_words is None:
         settings = replace(settings, rationale_words=mean_rationale_words(documents))
-    asking = sorted(map(questions.make, asked or questions), key=lambda question: question.place)
+    names = dict.fromkeys(asked or questions)
+    asking = sorted(map(questions.make, names), key=lambda question: question.place)
+    _check_labels(subject, documents)
     why_not = {question.name: question.why_not(subject) for question in asking}
     able = [question for question in asking if not why_not[question.name]]
     plan = _plan(documents, settings, request)
@@ -86,6 +89,8 @@ def audit(
     columns = {name: base.columns[name] for name in ("words", "probability")}
     columns["is_right"] = is_right
     left = np.where(is_single, np.nan, is_right)
+    audited = documents.take(chosen.tolist())
+    distinct = len(np.unique(fingerprints(audited.texts)))
     answers: list[Answer] = []
     evidence: dict[str, Table] = {}
     for question in asking:
@@ -95,14 +100,14 @@ def audit(
             measured = _without(is_single, measured)
             columns |= measured.columns
             conclusion = question.conclude(
-                Found(question.name, subject, measured, labels, left, settings, rng)
+                Found(question.name, subject, measured, labels, left, distinct, settings, rng)
             )
         answers.append(_answer(question, conclusion))
         for name, rows in conclusion.evidence.items():
             evidence[name] = (*evidence.get(name, ()), *rows)
-    audited = documents.take(chosen.tolist())
+    verdict = _verdict(answers)
     result = Audit(
-        verdict=_verdict(answers),
+        verdict=verdict,
         answers=tuple(answers),
         texts=tuple(audited.texts),
         labels=tuple(audited.labels),
@@ -110,7 +115,7 @@ def audit(
         columns=columns,
         evidence=evidence,
         shown=(),
-        instead=what_instead(evidence.get("measures", ())),
+        instead=what_instead(evidence.get("measures", ()), verdict),
         single_words=int(is_single.sum()),
         available=len(documents),
         about={**(about or {}), **_facts(subject, base, is_right)},
@@ -228,14 +233,19 @@ def _base(subject: Subject, reading: Reading, documents: Documents) -> Measured:
     )
 
 
+def _check_labels(subject: Subject, documents: Documents) -> None:
+    """Before anything is measured."""
+    known = {str(label) for label in subject.classes}
+    for number, label in enumerate(documents.labels):
+        if label is not None and label not in known:
+            raise DataError(
+                f"a label never seen in training: {label!r}, of document {number + 1}. "
+                f"Known: {', '.join(map(str, subject.classes))}."
+            )
+
+
 def _label_number(document: Document, number_of: dict[str, int]) -> int:
-    if document.label is None:
-        return -1
-    if document.label not in number_of:
-        raise DataError(
-            f"a label never seen in training: {document.label!r}. Known: {', '.join(number_of)}."
-        )
-    return number_of[document.label]
+    return -1 if document.label is None else number_of[document.label]
 
 
 def _marks(reading: Reading, documents: Documents) -> Bool[ndarray, "documents words"]:
@@ -262,8 +272,9 @@ def _plan(documents: Documents, settings: AuditSettings, request: Request) -> li
     order = np.random.default_rng([settings.seed, 2**30]).permutation(len(documents))
     order = order[: request.documents]
     waves: list[list[Group]] = []
+    sizes = WAVES if request.seconds is None else WAVES_IN_HASTE
     while len(order):
-        size = WAVES[min(len(waves), len(WAVES) - 1)]
+        size = sizes[min(len(waves), len(sizes) - 1)]
         wave, order = order[:size], order[size:]
         waves.append(_groups(wave[np.argsort(-lengths[wave], kind="stable")], lengths))
     return waves
@@ -295,7 +306,9 @@ def _samples(
 def _without(is_left_out: Bool[ndarray, " documents"], measured: Measured) -> Measured:
     """The same, with no number for some documents."""
     columns = {n: np.where(is_left_out, np.nan, c) for n, c in measured.columns.items()}
-    return replace(measured, columns=columns)
+    is_kept = ~is_left_out[measured.document]
+    words = {name: rows[is_kept] for name, rows in measured.words.items()}
+    return replace(measured, columns=columns, words=words, document=measured.document[is_kept])
 
 
 def _answer(question: Question, conclusion: Conclusion) -> Answer:

@@ -64,6 +64,11 @@ def compare(
                 f"and {audit.documents:,}), so they cannot be compared in pairs. "
                 "Audit both on the same data with the same seed."
             )
+        if audit.about.get("judge", "self") != of_first.about.get("judge", "self"):
+            raise DataError(
+                f"{first} and {name} were judged by different models, so their numbers mean "
+                "different things. Audit both with the same --judge."
+            )
     rng = np.random.default_rng(seed)
     differences = []
     for one, other in combinations(audits, 2):

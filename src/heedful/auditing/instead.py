@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from heedful.auditing.record import Table
+from heedful.auditing.rules import Verdict
 
 ATTENTION = "attention"
 
 
-def what_instead(measures: Table) -> str:
+def what_instead(measures: Table, verdict: Verdict) -> str:
     """A sentence from the ranking of all measures on comprehensiveness, best first."""
     by_name = {row["measure"]: row for row in measures}
     if ATTENTION not in by_name or "random" not in by_name:
@@ -28,8 +29,12 @@ def what_instead(measures: Table) -> str:
         if row is not best and row["high"] >= best["comprehensiveness"]
     ][:3]
     beside = f" (as good: {', '.join(level)})" if level else ""
+    name = f"{best['measure']}{beside}"
+    opening = f"What may be shown instead: {name}"
+    if verdict == "may":
+        opening = f"Attention may be shown; {name} tells somewhat more"
     return (
-        f"What may be shown instead: {best['measure']}{beside}. Without its top words the "
+        f"{opening}. Without its top words the "
         f"probability of the prediction falls by {_of(best)}, without attention's by "
         f"{_of(attention)}."
     )

@@ -4,9 +4,11 @@ A part is what all questions found in one group of documents. In a folder each p
 written beside its place and moved there, so a kill loses at most the group in flight.
 """
 
+import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -54,11 +56,10 @@ class PartsInFolder(Parts):
 
     def __init__(self, path: Path, request: Mapping[str, Any]) -> None:
         self._folder = RunFolder(path / runs.PARTS)
-        with environment_failures(path):
-            self._folder.path.mkdir(parents=True, exist_ok=True)
-        if not (self._folder.path / runs.REQUEST).is_file():
-            self._folder.write_json(runs.REQUEST, dict(request))
-            return
+        self._request = dict(request)
+        self._making = Lock()
+        if not self._folder.path.is_dir():
+            return  # made with the first part
         before = self._folder.read_json(runs.REQUEST)
         for name, value in request.items():
             if before.get(name) != value:
@@ -69,24 +70,31 @@ class PartsInFolder(Parts):
 
     def get(self, group: int) -> Part | None:
         """The part of a group, if it was measured."""
+        from safetensors import SafetensorError
         from safetensors.numpy import load
 
         name = _file(group)
         if not (self._folder.path / name).is_file():
             return None
-        return _unflattened(load(self._folder.read_bytes(name)))
+        try:
+            return _unflattened(load(self._folder.read_bytes(name)))
+        except (SafetensorError, ValueError, KeyError):
+            return None  # damaged: it is measured again
 
     def put(self, group: int, part: Part) -> None:
         """Write the part of a group."""
         from safetensors.numpy import save
 
+        with self._making:
+            if not self._folder.path.is_dir():
+                with environment_failures(self._folder.path):
+                    self._folder.path.mkdir(parents=True)
+                self._folder.write_json(runs.REQUEST, self._request)
         self._folder.write_bytes(_file(group), save(_flattened(part)))
 
     def clear(self) -> None:
         """Remove the parts: the audit is saved."""
-        for file in self._folder.path.iterdir():
-            file.unlink()
-        self._folder.path.rmdir()
+        shutil.rmtree(self._folder.path, ignore_errors=True)
 
 
 def _file(group: int) -> str:

@@ -19,7 +19,7 @@ from heedful import runs
 from heedful.auditing.metrics.registry import Better
 from heedful.auditing.rules import CUTS, SENTENCES, Judgement, Verdict
 from heedful.auditing.summary import Score
-from heedful.errors import RunError
+from heedful.errors import RunError, UnknownName
 from heedful.runs import RunFolder, environment_failures
 from heedful.text.documents import whole_characters
 
@@ -105,13 +105,29 @@ class Audit:
         return SENTENCES[self.verdict]
 
     @property
+    def caveat(self) -> str:
+        """What the verdict rests on, in a sentence."""
+        tests = [test for answer in self.answers for test in answer.tests]
+        judged = [test.name for test in tests if test.judgement != "reported"]
+        unasked = [answer.question for answer in self.answers if answer.judgement is None]
+        silent = f"; not asked: {', '.join(unasked)}" if unasked else ""
+        return (
+            f"Provisional: {len(judged)} of {len(tests)} tests are judged "
+            f"({', '.join(judged) or 'none'}), by cuts that are not yet calibrated{silent}."
+        )
+
+    @property
     def documents(self) -> int:
         """How many documents were audited."""
         return len(self.texts)
 
     def answer(self, question: str) -> Answer:
         """The answer to one question."""
-        return next(answer for answer in self.answers if answer.question == question)
+        for answer in self.answers:
+            if answer.question == question:
+                return answer
+        known = ", ".join(answer.question for answer in self.answers)
+        raise UnknownName(f"no answer to a question named {question!r}. Asked: {known}.")
 
     def to_frame(self) -> "DataFrame":
         """A row per document: text, label, prediction and every number behind the tests."""
@@ -252,5 +268,8 @@ def _read_score(stored: dict[str, Any]) -> Score:
 
 def _read_shown(stored: dict[str, Any]) -> ShownDocument:
     offsets = tuple((start, end) for start, end in stored["offsets"])
-    scores = {measure: tuple(numbers) for measure, numbers in stored["scores"].items()}
+    scores = {
+        measure: tuple(math.nan if number is None else number for number in numbers)
+        for measure, numbers in stored["scores"].items()
+    }
     return ShownDocument(**{**stored, "offsets": offsets, "scores": scores})

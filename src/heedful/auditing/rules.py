@@ -5,7 +5,8 @@ test of three questions is judged with a provisional cut; all others are *report
 
     supported      the whole interval of the score lies above the cut
     contradicted   the whole interval lies below it
-    undecided      otherwise, or when floor and ceiling do not separate (no power on this data)
+    undecided      otherwise, or when floor and ceiling do not separate (no power on this data), or
+                   on fewer than 20 different documents
 
 A question is contradicted if any judged test of it is, supported if at least one is and none
 contradicts, else undecided. Attention "may not be shown" if decisive or telling is contradicted,
@@ -25,6 +26,8 @@ Verdict = Literal["may", "may-not", "not-safe"]
 # states carry the same message; the other two ask for half of what the best measure reaches.
 CUTS = {"permutation": 0.1, "comprehensiveness": 0.5, "auprc": 0.5}
 
+FEWEST = 20  # different documents: an interval over fewer says little
+
 SENTENCES: dict[Verdict, str] = {
     "may": "The attention of this model may be shown as an explanation.",
     "may-not": "The attention of this model may not be shown as an explanation.",
@@ -32,14 +35,18 @@ SENTENCES: dict[Verdict, str] = {
 }
 
 
-def judge(test: str, score: Score, better: Better, *, cannot_move: bool = False) -> Judgement:
-    """The judgement on one test.
+def judge(
+    test: str, score: Score, better: Better, distinct: int, *, cannot_move: bool = False
+) -> Judgement:
+    """The judgement on one test over so many different documents.
 
     `cannot_move`: no weights at all move the prediction. Attention then decides nothing, and that
     is an answer, not a lack of power.
     """
     if test not in CUTS:
         return "reported"
+    if min(distinct, score.documents) < FEWEST:
+        return "undecided"
     if cannot_move:
         return "contradicted"
     if not score.separates(better):

@@ -22,7 +22,7 @@ from heedful.auditing.subject import (
 )
 from heedful.counterfactual import Counterfactual
 from heedful.counterfactual.adversarial import Adversarial
-from heedful.errors import ConfigError
+from heedful.errors import ConfigError, DataError, counted
 from heedful.importance import importances
 from heedful.importance.influence import influence
 from heedful.importance.kept import logits_of_kept
@@ -231,14 +231,14 @@ class PlainSubject(Subject):
 
     def read(self, texts: Sequence[str]) -> Reading:
         """What the two functions say."""
-        shown = self.attend(list(texts))
+        shown = _checked_weights(self.attend(list(texts)), texts)
         longest = max((len(words.weights) for words in shown), default=0)
         weights = np.zeros((len(texts), max(1, longest)))
         is_token = np.zeros(weights.shape, dtype=bool)
         for row, words in enumerate(shown):
             weights[row, : len(words.weights)] = words.weights
             is_token[row, : len(words.weights)] = True
-        probabilities = np.asarray(self.predict(list(texts)), dtype=np.float64)
+        probabilities = self._predict(list(texts))
         offsets = tuple(words.offsets for words in shown)
         return Reading(tuple(texts), is_token, weights, probabilities, offsets)
 
@@ -254,7 +254,20 @@ class PlainSubject(Subject):
             text, offsets = reading.texts[number], reading.offsets[number]
             spans = offsets[kept[: len(offsets)]].tolist()
             shortened.append(" ".join(text[start:end] for start, end in spans))
-        return np.asarray(self.predict(shortened), dtype=np.float64)
+        return self._predict(shortened)
+
+    def _predict(self, texts: list[str]) -> Probabilities:
+        found = np.asarray(self.predict(texts))
+        wanted = (len(texts), len(self.classes))
+        if found.shape != wanted or not np.issubdtype(found.dtype, np.number):
+            raise DataError(
+                f"predict should give one row of {len(self.classes)} probabilities per text; for "
+                f"{counted(len(texts), 'text')} it gave {found.dtype} of shape {found.shape}."
+            )
+        found = found.astype(np.float64)
+        if not (found >= 0).all() or not np.allclose(found.sum(axis=1), 1, atol=1e-3):
+            raise DataError("predict should give probabilities: rows of numbers that sum to 1.")
+        return found
 
     def importance(self, reading: Reading, measure: str) -> Words:
         """The shown weights, or how far the probability falls without each word."""
@@ -272,3 +285,26 @@ class PlainSubject(Subject):
         each = np.arange(len(rows))
         scores[rows, places] = reading.probabilities[rows, target] - without[each, target]
         return scores
+
+
+def _checked_weights(shown: object, texts: Sequence[str]) -> list[WordWeights]:
+    """What `attend` gave, if it is one `WordWeights` per text that fits it."""
+    if not isinstance(shown, list) or len(shown) != len(texts):
+        raise DataError(f"attend should give a list of {counted(len(texts), 'WordWeights')}.")
+    for words, text in zip(shown, texts, strict=True):
+        if not isinstance(words, WordWeights):
+            raise DataError(f"attend should give WordWeights, not {type(words).__name__}.")
+        offsets, weights = np.asarray(words.offsets), np.asarray(words.weights)
+        is_inside = (offsets[:, 0] >= 0) & (offsets[:, 0] < offsets[:, 1])
+        if len(offsets) != len(weights) or not (is_inside & (offsets[:, 1] <= len(text))).all():
+            raise DataError(
+                f"attend should give a weight and a place for each word of the text {text!r:.60}."
+            )
+        if len(weights) and (
+            not (weights >= 0).all() or not np.isclose(weights.sum(), 1, atol=1e-3)
+        ):
+            raise DataError(
+                f"weights should be positive and sum to 1 over a text; those of {text!r:.60} sum "
+                f"to {weights.sum():.3g}."
+            )
+    return shown

@@ -18,6 +18,7 @@ from heedful.cli.options import (
 
 if TYPE_CHECKING:
     from heedful.auditing.parts import PartsInFolder
+    from heedful.auditing.questions import AuditSettings
     from heedful.text.documents import Documents
     from heedful.training.trained import Trained
 
@@ -39,6 +40,9 @@ def audit(
     ask: Annotated[
         list[str] | None, typer.Option(help="Ask only this question; may be repeated.")
     ] = None,
+    include_trained: Annotated[
+        bool, typer.Option("--include-trained", help="Also documents the model was trained on.")
+    ] = False,
     judge: Annotated[
         str, typer.Option(help="Whose predictions erasure looks at: self, or another run.")
     ] = "self",
@@ -64,7 +68,7 @@ def audit(
     from heedful.cli import show
     from heedful.cli.request import seconds_in
     from heedful.config import at_least
-    from heedful.errors import UsageError
+    from heedful.errors import UsageError, counted
     from heedful.training.trained import Trained
 
     if fail_on not in (None, "may-not", "not-safe"):
@@ -77,23 +81,29 @@ def audit(
     if judge != "self":
         of_judge = TrainedJudge(Trained.load(judge, device), trained.classes)
     found = documents_to_audit(data, text, label, data_dir)
-    if not quiet and (seen := int(trained.was_trained_on(found[0].texts).sum())):
-        show.note(
-            f"note: {seen:,} of {len(found[0]):,} documents were trained on: "
-            "an audit on those says little about new text"
-        )
+    chosen, trained_on = unseen(trained, found[0], include_trained)
+    if not quiet and len(chosen) < len(found[0]):
+        left_out = counted(len(found[0]) - len(chosen), "document")
+        show.note(f"note: {left_out} left out, trained on; --include-trained audits them too")
     settings = AuditSettings(seed=seed, rationale_words=found[1])
-    parts = _parts(output, resume, trained, found[0], settings, documents, judge, ask)
-    total = min(len(found[0]), documents or len(found[0]))
+    has_budget = seconds is not None
+    parts = _parts(output, resume, trained, chosen, settings, documents, has_budget, judge, ask)
+    total = min(len(chosen), documents or len(chosen))
     with show.DocumentBar(total, is_shown=not quiet) as bar:
         result = audit(
             ClassifierSubject(trained),
-            found[0],
+            chosen,
             settings,
             ask,
             judge=of_judge,
             request=Request(documents, seconds, parts, bar.advance),
-            about={"name": run.name, "data": data, "judge": judge, **described(trained)},
+            about={
+                "name": run.resolve().name,
+                "data": data,
+                "judge": judge,
+                "documents_trained_on": trained_on,
+                **described(trained),
+            },
         )
     if output is not None and parts is not None:
         result.save(output)
@@ -117,12 +127,15 @@ def documents_to_audit(
     """The documents to audit on, a file's or the test part of a corpus; how long rationales are in
     its training part, if there is one."""
     from heedful.auditing.audit import mean_rationale_words
+    from heedful.cli import show
     from heedful.cli.request import find_corpus
     from heedful.errors import DataError
     from heedful.text.readers import read_documents
 
     if Path(data).is_file():
-        found, _ = read_documents(data, text, label, needs_labels=False)
+        found, notes = read_documents(data, text, label, needs_labels=False)
+        for sentence in notes:
+            show.note(f"note: {sentence}")
         return found, None
     corpus = find_corpus(data, text=text, label=label, data_dir=data_dir, test_share=0.0)
     if not len(corpus.test):
@@ -131,24 +144,38 @@ def documents_to_audit(
     return corpus.test, mean_rationale_words(corpus.train) if has_marks else None
 
 
+def unseen(
+    trained: "Trained", documents: "Documents", include_trained: bool = False
+) -> "tuple[Documents, int]":
+    """The documents that were not trained on, if there are any; how many of the result were."""
+    import numpy as np
+
+    was_seen = trained.was_trained_on(documents.texts)
+    if include_trained or was_seen.all():
+        return documents, int(was_seen.sum())
+    return documents.take(np.flatnonzero(~was_seen).tolist()), 0
+
+
 def _parts(
     output: Path | None,
     resume: bool,
     trained: "Trained",
     documents: "Documents",
-    settings: object,
+    settings: "AuditSettings",
     count: int | None,
+    has_budget: bool,
     judge: str,
     ask: list[str] | None,
 ) -> "PartsInFolder | None":
     """Where the audit keeps what it has done, so that it can be resumed."""
     import hashlib
+    from dataclasses import asdict
 
     from heedful import runs
     from heedful.auditing.parts import PartsInFolder
+    from heedful.auditing.record import plain
     from heedful.errors import UsageError
     from heedful.runs import RunFolder
-    from heedful.text.documents import fingerprints
 
     if output is None:
         if resume:
@@ -162,14 +189,15 @@ def _parts(
         RunFolder.new(output)
     elif not (output / runs.PARTS).is_dir():
         raise UsageError(f"{output} holds no unfinished audit to resume.")
-    digest = hashlib.sha256(fingerprints(documents.texts).tobytes()).hexdigest()[:16]
+    said = [(d.text, d.label, d.rationale) for d in documents]
     request = {
         "model": trained.provenance.get("sha256", {}).get(runs.MODEL),
-        "documents": digest,
+        "documents": hashlib.sha256(repr(said).encode("utf-8", "surrogatepass")).hexdigest()[:16],
         "sample": count,
+        "budget": has_budget,
         "judge": judge,
         "questions": ask or "all",
-        "settings": str(settings),
+        **plain(asdict(settings)),
     }
     return PartsInFolder(output, request)
 

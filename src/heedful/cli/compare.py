@@ -9,6 +9,7 @@ from heedful.cli.options import DataDir, Device, LabelColumn, Quiet, Sample, See
 
 if TYPE_CHECKING:
     from heedful.auditing.record import Audit
+    from heedful.auditing.subjects import ClassifierSubject
 
 
 def compare(
@@ -38,31 +39,39 @@ def compare(
     from heedful import runs
     from heedful.auditing.comparing import compare
     from heedful.auditing.record import Audit
+    from heedful.auditing.subjects import ClassifierSubject
     from heedful.cli import show
     from heedful.errors import UsageError
     from heedful.runs import RunFolder
+    from heedful.training.trained import Trained
 
     if output is not None:
         RunFolder.new(output)
+    if len({folder.resolve() for folder in folders}) < len(folders):
+        raise UsageError("the same folder is given twice.")
     names = _names(folders)
+    subjects = {}
+    for name, folder in zip(names, folders, strict=True):  # refuse before anything is audited
+        if not (folder / runs.AUDIT).is_file():
+            if data is None:
+                raise UsageError(
+                    f"{folder} holds no audit. Name the documents with --data to audit it now."
+                )
+            subjects[name] = ClassifierSubject(Trained.load(folder, device))
     audits = {}
     for name, folder in zip(names, folders, strict=True):
-        if (folder / runs.AUDIT).is_file():
+        if name not in subjects:
             audits[name] = Audit.load(folder)
-        elif data is None:
-            raise UsageError(
-                f"{folder} holds no audit. Name the documents with --data to audit it now."
-            )
         else:
             audits[name] = audited(
-                folder, data, text, label, data_dir, documents, seed, device, quiet
+                subjects[name], name, str(data), text, label, data_dir, documents, seed, quiet
             )
     comparison = compare(audits, seed)
     if output is not None:
         from heedful.report import write_report
 
-        for name, audit in audits.items():
-            audit.save(output / runs.folder_name(name))
+        for number, (name, audit) in enumerate(audits.items(), start=1):
+            audit.save(output / f"{number}-{runs.folder_name(name)}")
         write_report(output / runs.REPORT, audits)
     if json:
         show.as_json(comparison.to_dict())
@@ -74,37 +83,40 @@ def compare(
 
 
 def audited(
-    run: Path,
+    subject: "ClassifierSubject",
+    name: str,
     data: str,
     text: str | None,
     label: str | None,
     data_dir: Path | None,
     documents: int | None,
     seed: int,
-    device: str,
     quiet: bool,
 ) -> "Audit":
     """A run audited now."""
     from heedful.auditing.audit import Request, audit
     from heedful.auditing.questions import AuditSettings
-    from heedful.auditing.subjects import ClassifierSubject
     from heedful.cli import show
     from heedful.cli.audit import described, documents_to_audit
     from heedful.config import at_least
-    from heedful.training.trained import Trained
 
     at_least(1, documents=documents)
     at_least(0, seed=seed)
-    trained = Trained.load(run, device)
     chosen, rationale_words = documents_to_audit(data, text, label, data_dir)
     settings = AuditSettings(seed=seed, rationale_words=rationale_words)
     with show.DocumentBar(min(len(chosen), documents or len(chosen)), is_shown=not quiet) as bar:
         return audit(
-            ClassifierSubject(trained),
+            subject,
             chosen,
             settings,
             request=Request(documents=documents, advance=bar.advance),
-            about={"name": run.name, "data": data, **described(trained)},
+            about={
+                "name": name,
+                "data": data,
+                "judge": "self",
+                "documents_trained_on": int(subject.trained.was_trained_on(chosen.texts).sum()),
+                **described(subject.trained),
+            },
         )
 
 

@@ -35,7 +35,8 @@ def result(line: str | Text) -> None:
 
 def as_json(value: Any) -> None:
     """The answer for machines: one JSON value per line."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+    is_utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    sys.stdout.write(json.dumps(value, ensure_ascii=not is_utf8) + "\n")
 
 
 def one_line(text: str) -> str:
@@ -112,7 +113,8 @@ def explained(explanation: "Explanation") -> Iterator[Text]:
 
 def audited(audit: "Audit") -> Iterator[Text]:
     """The verdict, then every answer with its tests between their controls."""
-    yield Text(audit.sentence + "\n", style="bold")
+    yield Text(audit.sentence, style="bold")
+    yield Text(audit.caveat + "\n")
     yield Text(f"{_audited_documents(audit)}. A score of 0 is worthless, 1 the best known.")
     for answer in audit.answers:
         judgement = answer.judgement or f"not asked: {answer.reason}"
@@ -135,6 +137,8 @@ def _audited_documents(audit: "Audit") -> str:
             f"a random sample of {audit.documents:,} of {audit.available:,} documents, so "
             f"intervals are about {wider:.1f} times as wide as with all"
         ]
+    if trained_on := audit.about.get("documents_trained_on"):
+        parts.append(f"{trained_on:,} of them trained on, so this says little about new text")
     if audit.single_words:
         parts.append(counted(audit.single_words, "document") + " of one word left out")
     if cut := audit.about.get("documents_cut"):
@@ -152,7 +156,12 @@ def compared(comparison: "Comparison") -> Iterator[Text]:
     yield Text("\nscores between floor 0 and ceiling 1, with 95% intervals", style="bold")
     by_test: dict[tuple[str, str], dict[str, str]] = {}
     for row in comparison.scores:
-        cell = f"{row['score']:5.2f} [{row['low']:.2f}, {row['high']:.2f}]"
+        has_score = not np.isnan(row["score"])
+        cell = (
+            f"{row['score']:5.2f} [{row['low']:.2f}, {row['high']:.2f}]"
+            if has_score
+            else "no score"
+        )
         by_test.setdefault((row["question"], row["test"]), {})[row["run"]] = cell
     yield Text(f"{'':<52}" + "".join(f"{name:<24}" for name in comparison.audits), style="dim")
     for (question, test), cells in by_test.items():
@@ -171,10 +180,14 @@ def _test_line(test: "TestResult") -> str:
     score = test.score
     low, high = score.interval
     judged = "" if test.judgement == "reported" else f"  {test.judgement}"
-    return (
+    if np.isnan(score.value):
+        return f"{test.name:<40} no number: nothing to measure in these documents{judged}"
+    between = (
         f"{test.name:<40} {score.value:6.3f} between {score.floor:6.3f} and {score.ceiling:6.3f}: "
-        f"score {score.score:5.2f} [{low:.2f}, {high:.2f}]{judged}"
     )
+    if np.isnan(score.score):
+        return f"{between}no score, floor and ceiling do not separate here{judged}"
+    return f"{between}score {score.score:5.2f} [{low:.2f}, {high:.2f}]{judged}"
 
 
 class DocumentBar:

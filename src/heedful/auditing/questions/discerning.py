@@ -84,6 +84,12 @@ def _kinds(subject: KnowsWords) -> Int[ndarray, " vocabulary"]:
     return kinds
 
 
+def _label_name(subject: KnowsWords, number: int) -> str:
+    """The label, told apart from the neutral words if it is called so itself."""
+    label = str(subject.classes[number])
+    return f"label {label}" if label == "neutral" else label
+
+
 def _word_table(found: Found) -> Table:
     """Means of the most frequent polar and neutral words over their occurrences."""
     subject, words = found.subject, found.measured.words
@@ -98,7 +104,7 @@ def _word_table(found: Found) -> Table:
     for number in np.unique(kind).tolist():
         of_kind = np.flatnonzero(kind == number)
         for row in of_kind[np.argsort(-counts[of_kind], kind="stable")][:SHOWN_WORDS].tolist():
-            name = "neutral" if number == NEUTRAL else str(subject.classes[number])
+            name = "neutral" if number == NEUTRAL else _label_name(subject, number)
             rows.append(
                 {
                     "word": subject.vocabulary[int(ids[row])], "kind": name,

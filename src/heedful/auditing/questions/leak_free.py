@@ -70,7 +70,7 @@ class LeakFree(Question):
             "mask-only accuracy", "lower", columns["shown_hits"], right, columns["even_hits"]
         )
         prior = np.full(len(labels), np.nan)
-        prior[kept] = np.log(np.bincount(labels[kept]) / kept.sum())[labels[kept]]
+        prior[kept] = np.log(np.bincount(labels[kept])[labels[kept]] / kept.sum())
         told = found.fact(
             "information of label and weights", columns["shown_log_share"] - prior,
             "nats, a lower bound; 0: the weights tell nothing",

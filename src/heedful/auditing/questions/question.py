@@ -6,7 +6,7 @@ audit can stream. `conclude` sees the columns of all documents and gives the que
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -17,8 +17,8 @@ from heedful.auditing.metrics.registry import Better
 from heedful.auditing.record import Column, Table, TestResult
 from heedful.auditing.rules import judge
 from heedful.auditing.subject import Judge, Reading, Subject, Words
-from heedful.auditing.summary import BootstrapSettings, Score, estimate, score
-from heedful.config import at_least
+from heedful.auditing.summary import NO_INTERVAL, BootstrapSettings, Score, estimate, score
+from heedful.config import at_least, within
 from heedful.counterfactual.adversarial import Adversarial
 from heedful.registry import Registry
 
@@ -50,6 +50,7 @@ class AuditSettings:
     def __post_init__(self) -> None:
         at_least(100, permutations=self.permutations)
         at_least(20, random_draws=self.random_draws)
+        within(0, 2**32 - 1, seed=self.seed)
         at_least(2, folds=self.folds, clusters=self.clusters, frequent_words=self.frequent_words)
         at_least(
             1,
@@ -109,6 +110,7 @@ class Found:
     measured: Measured
     labels: Int[ndarray, " documents"]
     is_right: Column  # 1 or 0; NaN without a label
+    distinct: int  # different documents
     settings: AuditSettings
     rng: np.random.Generator
 
@@ -135,8 +137,10 @@ class Found:
     def judged(
         self, name: str, better: Better, found: Score, *, note: str = "", cannot_move: bool = False
     ) -> TestResult:
-        """A test from its score."""
-        judgement = judge(name, found, better, cannot_move=cannot_move)
+        """A test from its score; no score where floor and ceiling do not separate."""
+        judgement = judge(name, found, better, self.distinct, cannot_move=cannot_move)
+        if not found.separates(better):
+            found = replace(found, score=np.nan, interval=NO_INTERVAL)
         return TestResult(self.question, name, better, found, judgement, note)
 
     def fact(self, name: str, values: Column, note: str = "") -> dict[str, object]:
