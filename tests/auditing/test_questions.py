@@ -156,3 +156,12 @@ def test_what_may_be_shown_instead_is_said_in_a_sentence():
     weak = row("attention", 0.0, 0.05)
     assert "show none" in what_instead((weak, chance), "may-not")
     assert what_instead((), "may") == ""
+
+
+def test_heat_maps_show_attention_beside_what_told_most(words_only):
+    ranked = [row["measure"] for row in words_only.evidence["measures"]]
+    best = next(m for m in ranked if m not in ("attention", "leave-one-out", "random"))
+    for document in words_only.shown:
+        assert list(document.scores) == ["attention", "leave-one-out", best]
+        assert all(len(s) == len(document.offsets) for s in document.scores.values())
+    assert {document.why for document in words_only.shown} >= {"drawn at random"}

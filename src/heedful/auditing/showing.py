@@ -7,7 +7,6 @@ from numpy import ndarray
 from heedful.auditing.record import Audit, ShownDocument
 from heedful.auditing.subject import Subject
 
-SHOWN_MEASURES = ("attention", "leave-one-out", "gradient-x-input")
 EACH = 3  # documents of each kind
 MOST_WORDS = 400  # a longer heat map is not read
 AT_RANDOM = "drawn at random"
@@ -31,13 +30,20 @@ def show_documents(
     return tuple(_shown(subject, audit, why, place) for why, place in picked)
 
 
+def _measures(subject: Subject, audit: Audit) -> list[str]:
+    """Attention, leave-one-out, and the measure that told most."""
+    ranked = [row["measure"] for row in audit.evidence.get("measures", ())]
+    best = next((m for m in ranked if m not in ("attention", "leave-one-out", "random")), None)
+    wanted = ["attention", "leave-one-out", best or "gradient-x-input"]
+    return [measure for measure in wanted if measure in subject.measures]
+
+
 def _shown(subject: Subject, audit: Audit, why: str, place: int) -> ShownDocument:
     reading = subject.read([audit.texts[place]])
     offsets = tuple((int(start), int(end)) for start, end in reading.offsets[0])
     scores = {
         measure: tuple(subject.importance(reading, measure)[0][: len(offsets)].tolist())
-        for measure in SHOWN_MEASURES
-        if measure in subject.measures
+        for measure in _measures(subject, audit)
     }
     return ShownDocument(
         why=why,
