@@ -142,6 +142,9 @@ def test_runs_are_compared_on_the_same_documents(heedful, run, data, marked):
     assert "paired differences on the same documents" in answer.out
     assert "comprehensiveness" in answer.out
     assert Path("both/report.html").is_file()
+    trained_on = heedful("compare", run, "other", "--data", data, "--json", "--documents", "5")
+    assert trained_on.code == 0, trained_on.err
+    assert len(pandas.read_parquet("both/1-run/per_example.parquet")) == 60
     again = heedful("compare", "both/1-run", "both/2-other", "--json")
     rows = json.loads(again.out)["differences"]
     assert {"accuracy", "permutation", "comprehensiveness"} <= {row["test"] for row in rows}

@@ -173,3 +173,13 @@ def test_deceptive_attention_leaves_the_forbidden_words(audited):
     ]
     assert np.mean(mass) < 0.1
     assert isinstance(classifier.trained_.settings.training.recipe, Deceptive)
+
+
+def test_penalties_on_states_also_train_models_that_pool():
+    for recipe in ("tying", "diversity", "mlm"):
+        pooled = heedful.Classifier(
+            pooling="mean", encoder="lstm:hidden_size=6", embedding_size=6,
+            recipe=f"{recipe}:epochs=1", min_documents=1,
+        )  # fmt: skip
+        pooled.fit(["a b", "c d"] * 10, ["x", "y"] * 10)
+        assert np.isfinite(pooled.predict_proba(["a b"])).all()

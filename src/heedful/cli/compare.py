@@ -1,5 +1,6 @@
 """`heedful compare`: several models on the same documents."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +11,7 @@ from heedful.cli.options import DataDir, Device, LabelColumn, Quiet, Sample, See
 if TYPE_CHECKING:
     from heedful.auditing.record import Audit
     from heedful.auditing.subjects import ClassifierSubject
+    from heedful.text.documents import Documents
 
 
 def compare(
@@ -41,6 +43,8 @@ def compare(
     from heedful.auditing.record import Audit
     from heedful.auditing.subjects import ClassifierSubject
     from heedful.cli import show
+    from heedful.cli.audit import documents_to_audit
+    from heedful.config import at_least
     from heedful.errors import UsageError
     from heedful.runs import RunFolder
     from heedful.training.trained import Trained
@@ -58,14 +62,13 @@ def compare(
                     f"{folder} holds no audit. Name the documents with --data to audit it now."
                 )
             subjects[name] = ClassifierSubject(Trained.load(folder, device))
-    audits = {}
-    for name, folder in zip(names, folders, strict=True):
-        if name not in subjects:
-            audits[name] = Audit.load(folder)
-        else:
-            audits[name] = audited(
-                subjects[name], name, str(data), text, label, data_dir, documents, seed, quiet
-            )
+    loaded = {n: Audit.load(f) for n, f in zip(names, folders, strict=True) if n not in subjects}
+    made = {}
+    if subjects:
+        at_least(1, documents=documents)
+        found = documents_to_audit(str(data), text, label, data_dir)
+        made = _audit_all(subjects, str(data), found, documents, seed, quiet)
+    audits = {name: (loaded | made)[name] for name in names}
     comparison = compare(audits, seed)
     if output is not None:
         from heedful.report import write_report
@@ -82,42 +85,43 @@ def compare(
         show.result(f"\nreport: {output / runs.REPORT}")
 
 
-def audited(
-    subject: "ClassifierSubject",
-    name: str,
+def _audit_all(
+    subjects: "Mapping[str, ClassifierSubject]",
     data: str,
-    text: str | None,
-    label: str | None,
-    data_dir: Path | None,
-    documents: int | None,
+    found: "tuple[Documents, int | None]",
+    count: int | None,
     seed: int,
     quiet: bool,
-) -> "Audit":
-    """A run audited now."""
+) -> "dict[str, Audit]":
+    """Each run audited now, all on the same documents: those that none was trained on, if any."""
     from heedful.auditing.audit import Request, audit
     from heedful.auditing.questions import AuditSettings
     from heedful.cli import show
-    from heedful.cli.audit import described, documents_to_audit
-    from heedful.config import at_least
+    from heedful.cli.audit import described, unseen
 
-    at_least(1, documents=documents)
-    at_least(0, seed=seed)
-    chosen, rationale_words = documents_to_audit(data, text, label, data_dir)
+    documents, rationale_words = found
+    for subject in subjects.values():
+        documents, _ = unseen(subject.trained, documents)
     settings = AuditSettings(seed=seed, rationale_words=rationale_words)
-    with show.DocumentBar(min(len(chosen), documents or len(chosen)), is_shown=not quiet) as bar:
-        return audit(
-            subject,
-            chosen,
-            settings,
-            request=Request(documents=documents, advance=bar.advance),
-            about={
-                "name": name,
-                "data": data,
-                "judge": "self",
-                "documents_trained_on": int(subject.trained.was_trained_on(chosen.texts).sum()),
-                **described(subject.trained),
-            },
-        )
+    audits = {}
+    for name, subject in subjects.items():
+        trained_on = int(subject.trained.was_trained_on(documents.texts).sum())
+        total = min(len(documents), count or len(documents))
+        with show.DocumentBar(total, is_shown=not quiet) as bar:
+            audits[name] = audit(
+                subject,
+                documents,
+                settings,
+                request=Request(documents=count, advance=bar.advance),
+                about={
+                    "name": name,
+                    "data": data,
+                    "judge": "self",
+                    "documents_trained_on": trained_on,
+                    **described(subject.trained),
+                },
+            )
+    return audits
 
 
 def _names(folders: list[Path]) -> list[str]:

@@ -19,6 +19,7 @@ from heedful.model.classifier import AttentionClassifier, PooledTrace, TextClass
 from heedful.registry import Registry
 from heedful.text.batching import Batch, Batches
 
+AnyTrace = Trace | PooledTrace
 Objective = Callable[[TextClassifier, Batch, torch.Generator], Float[Tensor, ""]]
 
 
@@ -57,7 +58,7 @@ class Penalised(Recipe):
         self,
         model: TextClassifier,
         batch: Batch,
-        trace: Trace,
+        trace: AnyTrace,
         prepared: nn.Module,
         rng: torch.Generator,
     ) -> Float[Tensor, ""]:
@@ -96,7 +97,18 @@ def needs_attention(model: TextClassifier, recipe: str) -> AttentionClassifier:
     return model
 
 
-def cross_entropy(trace: Trace | PooledTrace, batch: Batch) -> Float[Tensor, ""]:
+def needs_matching_sizes(model: TextClassifier, claim: str) -> None:
+    """Refuse a model whose states and embeddings differ in size; `claim` says why they may not."""
+    hidden, embedding = model.encoder.output_size, model.embedding.embedding_dim
+    if hidden != embedding:
+        raise ConfigError(
+            f"{claim}, so their sizes must match: the encoder gives {hidden}, embeddings have "
+            f"{embedding}. Change hidden_size (two directions double it) or embedding_size, or "
+            "drop the recipe."
+        )
+
+
+def cross_entropy(trace: AnyTrace, batch: Batch) -> Float[Tensor, ""]:
     """Mean negative log probability of the labels (nats), each document counted by its weight."""
     losses = nn.functional.cross_entropy(trace.logits, batch.labels, reduction="none")
     return (losses * batch.example_weight).mean()

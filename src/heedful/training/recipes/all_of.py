@@ -8,9 +8,9 @@ from torch import Tensor, nn
 
 from heedful.config import at_least
 from heedful.errors import ConfigError
-from heedful.model.classifier import TextClassifier, Trace
+from heedful.model.classifier import TextClassifier
 from heedful.text.batching import Batch, Batches
-from heedful.training.recipe import Penalised, recipes
+from heedful.training.recipe import AnyTrace, Penalised, recipes
 
 
 @recipes.register("all-of")
@@ -48,7 +48,7 @@ class AllOf(Penalised):
         self,
         model: TextClassifier,
         batch: Batch,
-        trace: Trace,
+        trace: AnyTrace,
         prepared: nn.Module,
         rng: torch.Generator,
     ) -> Float[Tensor, ""]:

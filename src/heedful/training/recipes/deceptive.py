@@ -12,7 +12,7 @@ from heedful.errors import ConfigError
 from heedful.model.classifier import TextClassifier, Trace
 from heedful.text.batching import Batch, Batches
 from heedful.text.token_classes import classify_tokens, label_counts
-from heedful.training.recipe import Penalised, needs_attention, recipes
+from heedful.training.recipe import AnyTrace, Penalised, needs_attention, recipes
 
 SMALL = 1e-6  # of the mass that is allowed: its logarithm stays finite
 
@@ -53,12 +53,13 @@ class Deceptive(Penalised):
         self,
         model: TextClassifier,
         batch: Batch,
-        trace: Trace,
+        trace: AnyTrace,
         prepared: nn.Module,
         rng: torch.Generator,
     ) -> Float[Tensor, ""]:
         """-deception_weight * mean log of the mass on allowed words."""
         assert isinstance(prepared, _Forbidden)
+        assert isinstance(trace, Trace)  # `prepare` has seen to it
         is_forbidden = prepared.is_forbidden[batch.token_ids] & batch.is_token
         can_look_away = (batch.is_token & ~is_forbidden).any(dim=1)
         allowed = 1 - (trace.weights * is_forbidden).sum(dim=1)

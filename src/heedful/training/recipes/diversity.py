@@ -7,9 +7,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from heedful.config import at_least
-from heedful.model.classifier import TextClassifier, Trace, mean_over_tokens
+from heedful.model.classifier import TextClassifier, mean_over_tokens
 from heedful.text.batching import Batch
-from heedful.training.recipe import Penalised, recipes
+from heedful.training.recipe import AnyTrace, Penalised, recipes
 
 
 @recipes.register("diversity")
@@ -31,7 +31,7 @@ class Diversity(Penalised):
         self,
         model: TextClassifier,
         batch: Batch,
-        trace: Trace,
+        trace: AnyTrace,
         prepared: nn.Module,
         rng: torch.Generator,
     ) -> Float[Tensor, ""]:

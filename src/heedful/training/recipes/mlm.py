@@ -7,11 +7,10 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from heedful.config import above, at_least, within
-from heedful.errors import ConfigError
-from heedful.model.classifier import TextClassifier, Trace
+from heedful.model.classifier import TextClassifier
 from heedful.text.batching import Batch, Batches
 from heedful.text.vocabulary import SPECIAL_WORDS
-from heedful.training.recipe import Penalised, recipes
+from heedful.training.recipe import AnyTrace, Penalised, needs_matching_sizes, recipes
 
 MASKED, RANDOM = 0.8, 0.1  # of the chosen words; the rest stay as they are (BERT)
 
@@ -42,20 +41,14 @@ class MaskedWords(Penalised):
 
     def prepare(self, model: TextClassifier, data: Batches) -> nn.Module:
         """The head: a bias per word, and what stands in place of a masked word."""
-        hidden, embedding = model.encoder.output_size, model.embedding.embedding_dim
-        if hidden != embedding:
-            raise ConfigError(
-                f"mlm guesses words by comparing states with the embeddings, so their sizes must "
-                f"match: the encoder gives {hidden}, embeddings have {embedding}. Change "
-                "hidden_size (two directions double it) or embedding_size, or drop the recipe."
-            )
-        return _Head(model.embedding.num_embeddings, embedding).to(model.embedding.weight)
+        needs_matching_sizes(model, "mlm guesses words by comparing states with the embeddings")
+        return _Head(*model.embedding.weight.shape).to(model.embedding.weight)
 
     def penalty(
         self,
         model: TextClassifier,
         batch: Batch,
-        trace: Trace,
+        trace: AnyTrace,
         prepared: nn.Module,
         rng: torch.Generator,
     ) -> Float[Tensor, ""]:

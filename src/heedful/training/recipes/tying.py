@@ -7,10 +7,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from heedful.config import at_least
-from heedful.errors import ConfigError
-from heedful.model.classifier import TextClassifier, Trace
+from heedful.model.classifier import TextClassifier
 from heedful.text.batching import Batch, Batches
-from heedful.training.recipe import Penalised, recipes
+from heedful.training.recipe import AnyTrace, Penalised, needs_matching_sizes, recipes
 
 SMALL = 1e-12  # keeps the slope of a norm finite where it is zero
 
@@ -37,20 +36,14 @@ class Tying(Penalised):
 
     def prepare(self, model: TextClassifier, data: Batches) -> nn.Module:
         """Sizes must match."""
-        hidden, embedding = model.encoder.output_size, model.embedding.embedding_dim
-        if hidden != embedding:
-            raise ConfigError(
-                f"tying compares hidden states with word embeddings, so their sizes must match: "
-                f"the encoder gives {hidden}, embeddings have {embedding}. Change hidden_size "
-                "(two directions double it) or embedding_size, or drop the recipe."
-            )
+        needs_matching_sizes(model, "tying compares hidden states with word embeddings")
         return nn.Identity()
 
     def penalty(
         self,
         model: TextClassifier,
         batch: Batch,
-        trace: Trace,
+        trace: AnyTrace,
         prepared: nn.Module,
         rng: torch.Generator,
     ) -> Float[Tensor, ""]:

@@ -9,10 +9,10 @@ from torch import Tensor, nn
 from heedful.config import at_least
 from heedful.errors import ConfigError
 from heedful.model.alignments import DotScores, LearnedQuery
-from heedful.model.classifier import Output, TextClassifier, Trace
+from heedful.model.classifier import Output, TextClassifier
 from heedful.model.layers import TokenWise
 from heedful.text.batching import Batch, Batches
-from heedful.training.recipe import Penalised, needs_attention, recipes
+from heedful.training.recipe import AnyTrace, Penalised, needs_attention, recipes
 
 
 @recipes.register("vw-penalty")
@@ -50,7 +50,7 @@ class VWPenalty(Penalised):
         self,
         model: TextClassifier,
         batch: Batch,
-        trace: Trace,
+        trace: AnyTrace,
         prepared: nn.Module,
         rng: torch.Generator,
     ) -> Float[Tensor, ""]:
