@@ -246,3 +246,10 @@ def test_failures_of_the_machine_leave_with_code_three(
     assert answer.code == code
     assert sentence in answer.err
     assert "Traceback" not in answer.err
+
+
+def test_a_recipe_that_does_not_fit_leaves_no_folder_behind(heedful, data):
+    answer = heedful("train", data, "-o", "tied", "--recipe", "tying", "--epochs", "1")
+    assert answer.code == 2
+    assert "tying compares hidden states with word embeddings" in answer.err
+    assert not Path("tied").exists()

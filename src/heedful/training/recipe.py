@@ -38,6 +38,9 @@ class Recipe(ABC):
 
     epochs: int
 
+    def check(self, model: TextClassifier, data: Batches) -> None:  # noqa: B027
+        """Refuse a model or documents that the recipe does not fit, before anything is saved."""
+
     @abstractmethod
     def phases(self, model: TextClassifier, data: Batches) -> Iterator[Phase]:
         """The phases in order; replayed on resume, so work between yields must be pure."""
@@ -48,6 +51,10 @@ class Penalised(Recipe):
 
     objective = cross_entropy + penalty
     """
+
+    def check(self, model: TextClassifier, data: Batches) -> None:
+        """Whatever does not fit shows when it is prepared."""
+        self.prepare(model, data)
 
     def prepare(self, model: TextClassifier, data: Batches) -> nn.Module:
         """Whatever else learns or is needed, as a module; says so if the model does not fit."""

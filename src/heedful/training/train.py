@@ -87,6 +87,7 @@ def _train(
     ).to(target)
     batches = _batches(task.train, tokenizer, settings, target)
     _check_words(batches, settings)
+    settings.training.recipe.check(model, batches)
     if folder is not None and not folder.is_begun:
         folder.begin(configuration(settings, task.classes, task.describe()))
     history = fit(
