@@ -8,7 +8,8 @@ import heedful
 SOURCE = Path(heedful.__file__).parent
 ORDER = [
     *("errors", "config", "registry", "runs", "text", "model", "training"),
-    *("importance", "counterfactual", "auditing", "plots", "report", "estimator", "cli"),
+    *("jobs", "importance", "counterfactual", "auditing", "analysis"),
+    *("plots", "report", "estimator", "cli"),
 ]
 
 

@@ -238,7 +238,7 @@ def test_the_watcher_hears_of_every_document(data):
         def advance(self, documents):
             self.documents += documents
 
-        def end_epoch(self, epoch):
+        def end_epoch(self, epoch, model):
             self.epochs += 1
 
     watcher = Counting()

@@ -73,8 +73,8 @@ class Watcher:
     def advance(self, documents: int) -> None:
         """So many more documents have been learnt from."""
 
-    def end_epoch(self, epoch: Epoch) -> None:
-        """An epoch has ended."""
+    def end_epoch(self, epoch: Epoch, model: TextClassifier) -> None:
+        """An epoch has ended; the model is as it stands then."""
 
 
 @runtime_checkable
@@ -162,7 +162,7 @@ class Stage:
             row = self._one_epoch(model, train, dev, learns, watcher)
             self.history = [*self.history, row.plain()]
             self.epoch += 1
-            watcher.end_epoch(row)
+            watcher.end_epoch(row, model)
             if keeper and time.monotonic() - last_saved > SECONDS_BETWEEN_CHECKPOINTS:
                 keeper.write_checkpoint("epoch", self._tensors(), self._facts())
                 last_saved = time.monotonic()

@@ -3,6 +3,7 @@
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+from heedful.model.classifier import TextClassifier
 from heedful.training.fit import Epoch, Watcher
 
 
@@ -30,7 +31,7 @@ class EpochLines(Watcher):
         """Move the bar."""
         self.progress.advance(self.bar, documents)
 
-    def end_epoch(self, epoch: Epoch) -> None:
+    def end_epoch(self, epoch: Epoch, model: TextClassifier) -> None:
         """Replace the bar by a line."""
         self.progress.remove_task(self.bar)
         dev = f", dev accuracy {percent(epoch.dev.accuracy)}" if epoch.dev else ""
