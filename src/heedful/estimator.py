@@ -4,6 +4,7 @@
 `GridSearchCV` work on it. Underneath is a plain `nn.Module`, at hand as `model_`.
 """
 
+import inspect
 from collections.abc import Collection, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -26,6 +27,7 @@ from heedful.importance.explanation import explain as explain_text
 from heedful.model.alignments import Alignment
 from heedful.model.classifier import Pooling, TextClassifier
 from heedful.model.encoders import EncoderSettings
+from heedful.model.outputs import OutputSettings
 from heedful.model.projections import Projection
 from heedful.text.documents import Corpus, Document, Documents, Split, share_out
 from heedful.training.optimizers import OptimizerSettings
@@ -67,6 +69,7 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         vectors: str | Path | None = None,
         freeze_vectors: bool = False,
         dropout: float = 0.5,
+        output: str | OutputSettings = "linear",
         output_bias: bool = True,
         split: Split = "words",
         lowercase: bool = True,
@@ -97,6 +100,7 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.vectors = vectors
         self.freeze_vectors = freeze_vectors
         self.dropout = dropout
+        self.output = output
         self.output_bias = output_bias
         self.split = split
         self.lowercase = lowercase
@@ -122,7 +126,7 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         dev: tuple[Texts, Labels] | None = None,
     ) -> "Classifier":
         """Train on texts and labels; `dev` = (texts, labels) chooses the best epoch if given."""
-        settings = Settings().with_(**{name: getattr(self, name) for name in STAGE_OF})
+        settings = Settings().with_(**self._changes())
         listed = as_texts(texts)
         classes, numbers = _numbered(listed, labels)
         numbered = Labelled(listed, numbers)
@@ -136,6 +140,12 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.trained_ = train(task, settings, device=self.device, watcher=watcher)
         self.classes_ = np.array(classes)
         return self
+
+    def _changes(self) -> dict[str, Any]:
+        """The settings that were given: what is left at its default, a recipe may change."""
+        defaults = inspect.signature(type(self).__init__).parameters
+        given = {name: getattr(self, name) for name in STAGE_OF}
+        return {name: value for name, value in given.items() if value != defaults[name].default}
 
     def predict_proba(self, texts: Texts) -> Float[ndarray, "documents classes"]:
         """Class probabilities; columns in the order of `classes_`."""

@@ -8,9 +8,10 @@
     training_documents.safetensors  fingerprints of what it was trained on
     provenance.json                 versions, data, seed, device, checksums; written last
     checkpoint-*.safetensors        only while a training is under way
+    base/                           a run of its own, where the recipe needed one and trained it
 
 An audit is a folder too: audit.json (verdict, answers, settings) and per_example.parquet (one row
-per document).
+per document). So is an analysis: analysis.json, and rows.parquet where it has many rows.
 
 Every file is written beside its place and moved there in one step, so a killed process or a full
 disk leaves the old file or the new one, never half of one. Nothing is ever unpickled.
@@ -41,10 +42,13 @@ METRICS = "metrics.json"
 TRAINING_DOCUMENTS = "training_documents.safetensors"
 PROVENANCE = "provenance.json"
 AUDIT = "audit.json"
+BASE = "base"
 PARTS = "parts"
 REPORT = "report.html"
 REQUEST = "request.json"
 PER_EXAMPLE = "per_example.parquet"
+ANALYSIS = "analysis.json"
+ROWS = "rows.parquet"
 CHECKSUMMED = (CONFIG, MODEL, TOKENIZER, HISTORY, METRICS, TRAINING_DOCUMENTS)
 
 

@@ -4,8 +4,9 @@ import torch
 from torch import nn
 
 from heedful.model.build import ModelSettings, build_model
-from heedful.model.classifier import AttentionClassifier, Output
+from heedful.model.classifier import AttentionClassifier
 from heedful.model.encoders import encoders
+from heedful.model.outputs import Output
 from heedful.model.projections import projections
 from heedful.text.batching import Batches
 from heedful.text.vectors import WordVectors

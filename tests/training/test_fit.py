@@ -14,8 +14,8 @@ from heedful.training import fit as fit_module
 from heedful.training.evaluate import evaluate
 from heedful.training.fit import TrainingSettings, Watcher, fit
 from heedful.training.optimizers import optimizers
-from heedful.training.recipe import Phase, Recipe, cross_entropy
-from heedful.training.recipes import Standard
+from heedful.training.recipe import Material, Phase, Recipe, cross_entropy
+from heedful.training.recipes import VAT, MaskNeutral, RandomPretraining, Standard
 from heedful.training.settings import Settings
 
 
@@ -47,7 +47,7 @@ class TwoStages(Recipe):
 
     epochs: int = 2
 
-    def phases(self, model, data) -> Iterator[Phase]:
+    def phases(self, model, material) -> Iterator[Phase]:
         yield Phase(self.objective, learns=[model.encoder, model.output], epochs=self.epochs)
         with torch.random.fork_rng():
             torch.manual_seed(0)
@@ -84,7 +84,9 @@ def trained(data, keeper=None, watcher=None, **changes):
         encoder="lstm:hidden_size=6", embedding_size=6, patience=None, **changes
     )
     model = build_model(settings.model, vocabulary, 2, seed=1)
-    history = fit(model, settings.training, train, dev, keeper=keeper, watcher=watcher)
+    history = fit(
+        model, settings.training, Material(train, ()), dev, keeper=keeper, watcher=watcher
+    )
     return model, history
 
 
@@ -102,7 +104,7 @@ def test_planted_evidence_is_learnt(data):
         optimizer="adam:learning_rate=0.02",
     )
     model = build_model(settings.model, vocabulary, 2, seed=1)
-    fit(model, settings.training, train, dev)
+    fit(model, settings.training, Material(train, ()), dev)
     assert evaluate(model, dev).accuracy > 0.95
 
 
@@ -118,8 +120,15 @@ def test_the_same_seed_gives_the_same_weights_whatever_the_global_state(data):
     assert not states_equal(one, other)
 
 
-@pytest.mark.parametrize("recipe", [Standard(epochs=4), TwoStages()])
-@pytest.mark.parametrize("optimizer", optimizers)
+RESUMED = [
+    *((recipe, name) for recipe in (Standard(epochs=4), TwoStages()) for name in optimizers),
+    (VAT(iterations=2, epochs=1, warm_epochs=1), "amsgrad"),
+    (MaskNeutral(epochs=3), "amsgrad"),
+    (RandomPretraining(epochs=2), "amsgrad"),
+]
+
+
+@pytest.mark.parametrize(("recipe", "optimizer"), RESUMED)
 @pytest.mark.parametrize("dies_at", [1, 3])
 def test_a_killed_training_resumes_to_the_same_weights_and_history(
     data, recipe, optimizer, dies_at, monkeypatch
@@ -127,8 +136,9 @@ def test_a_killed_training_resumes_to_the_same_weights_and_history(
     monkeypatch.setattr(fit_module, "SECONDS_BETWEEN_CHECKPOINTS", -1.0)
     train, dev, vocabulary = data
     base = Settings().with_(
-        encoder="lstm:hidden_size=6", embedding_size=6, patience=None, optimizer=optimizer
-    )
+        encoder="lstm:hidden_size=6", embedding_size=6, patience=None, optimizer=optimizer,
+        **recipe.wants,
+    )  # fmt: skip
     settings = TrainingSettings(
         recipe=recipe, optimizer=base.training.optimizer, patience=None, batch_size=32
     )
@@ -137,13 +147,13 @@ def test_a_killed_training_resumes_to_the_same_weights_and_history(
         return build_model(base.model, vocabulary, 2, seed=1)
 
     whole = fresh()
-    expected = fit(whole, settings, train, dev)
+    expected = fit(whole, settings, Material(train, ()), dev)
     memory = Memory(dies_at=dies_at)
     with pytest.raises(Killed):
-        fit(fresh(), settings, train, dev, keeper=memory)
+        fit(fresh(), settings, Material(train, ()), dev, keeper=memory)
     memory.dies_at = None
     resumed = fresh()
-    history = fit(resumed, settings, train, dev, keeper=memory)
+    history = fit(resumed, settings, Material(train, ()), dev, keeper=memory)
     assert states_equal(whole, resumed)
     without_time = [{k: v for k, v in row.items() if k != "seconds"} for row in history]
     assert without_time == [{k: v for k, v in row.items() if k != "seconds"} for row in expected]
@@ -154,7 +164,7 @@ def test_only_what_a_phase_names_learns_and_the_rest_does_not_drift(data):
     settings = Settings().with_(encoder="lstm:hidden_size=6", embedding_size=6).model
     model = build_model(settings, vocabulary, 2, seed=1)
     start = {name: value.clone() for name, value in model.state_dict().items()}
-    fit(model, TrainingSettings(recipe=TwoStages(), patience=None), train, dev)
+    fit(model, TrainingSettings(recipe=TwoStages(), patience=None), Material(train, ()), dev)
     moved = {
         name for name, value in model.state_dict().items() if not torch.equal(value, start[name])
     }
@@ -185,7 +195,7 @@ def test_training_stops_when_dev_stops_improving(data):
         optimizer="adam:learning_rate=0.1",
     )
     model = build_model(settings.model, vocabulary, 2, seed=1)
-    history = fit(model, settings.training, train, dev)
+    history = fit(model, settings.training, Material(train, ()), dev)
     assert len(history) < 50
     assert [row["is_best"] for row in history[-3:]] == [True, False, False]
 
@@ -194,7 +204,7 @@ def test_without_dev_the_last_epoch_stands(data):
     train, _, vocabulary = data
     settings = Settings().with_(encoder="embedding", recipe=Standard(epochs=2))
     model = build_model(settings.model, vocabulary, 2, seed=1)
-    history = fit(model, settings.training, train, None)
+    history = fit(model, settings.training, Material(train, ()), None)
     assert [row["epoch"] for row in history] == [1, 2]
     assert "dev_accuracy" not in history[0]
 
@@ -211,7 +221,7 @@ def test_frozen_vectors_never_move(data):
     )
     model = build_model(settings.model, vocabulary, 2, seed=1)
     before = model.embedding.weight.clone()
-    fit(model, settings.training, train, dev)
+    fit(model, settings.training, Material(train, ()), dev)
     assert torch.equal(model.embedding.weight, before)
 
 
@@ -225,7 +235,7 @@ def test_attention_gets_no_weight_decay(data):
     )
     model = build_model(settings.model, vocabulary, 2, seed=1)
     alignment = {name: value.clone() for name, value in model.alignment.state_dict().items()}
-    fit(model, settings.training, train, None)
+    fit(model, settings.training, Material(train, ()), None)
     for name, value in model.alignment.state_dict().items():
         assert torch.equal(value, alignment[name])
 

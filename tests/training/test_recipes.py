@@ -11,6 +11,7 @@ from heedful.errors import ConfigError
 from heedful.text.batching import Batches
 from heedful.text.datasets.planted import Planted
 from heedful.text.vocabulary import Encoded
+from heedful.training.recipe import Material
 from heedful.training.recipes import recipes
 from heedful.training.recipes.deceptive import Deceptive
 from heedful.training.recipes.diversity import Diversity
@@ -19,7 +20,7 @@ from heedful.training.recipes.tying import Tying
 from heedful.training.recipes.vw_penalty import VWPenalty, query_times_output
 from tests.importance.models import a_batch, a_model
 
-NO_DATA = Batches(Encoded(np.array([3, 4]), np.array([0, 2])))
+NO_DATA = Material(Batches(Encoded(np.array([3, 4]), np.array([0, 2]))), ())
 
 
 def rng(seed: int = 0) -> torch.Generator:

@@ -45,12 +45,16 @@ def settings_from(
 ) -> Settings:
     """Base, then settings file, then flags; flags that were not given (None) change nothing."""
     if config is not None:
-        base = Settings.from_plain(_merged(base.plain(), read_toml(config)))
-    given = {name: value for name, value in flags.items() if value is not None}
+        given = read_toml(config)
+        training = given.get("training", {})
+        if isinstance(training, dict) and "recipe" in training:
+            base = base.with_(recipe=training["recipe"])
+        base = Settings.from_plain(_merged(base.plain(), given))
+    flagged = {name: value for name, value in flags.items() if value is not None}
     assigned = _parsed(assignments)
-    if twice := given.keys() & assigned.keys():
+    if twice := flagged.keys() & assigned.keys():
         raise ConfigError(f"{min(twice)} is given twice: as a flag and with --set.")
-    settings = base.with_(**given, **assigned)
+    settings = base.with_(**flagged, **assigned)
     if epochs is not None:
         recipe = dataclasses.replace(settings.training.recipe, epochs=epochs)  # type: ignore[type-var]
         settings = settings.with_(recipe=recipe)

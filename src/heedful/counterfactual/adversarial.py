@@ -14,8 +14,9 @@ from torch import Tensor
 
 from heedful.config import above, at_least
 from heedful.counterfactual.family import Attentions, counterfactuals
-from heedful.model.classifier import AttentionClassifier, Output, Trace
+from heedful.model.classifier import AttentionClassifier, Trace
 from heedful.model.decision import decide_many
+from heedful.model.outputs import Output
 from heedful.model.projections import softmax
 from heedful.text.batching import Batch
 

@@ -10,8 +10,9 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from heedful.model.alignments import KeyScores
-from heedful.model.classifier import AttentionClassifier, Output
+from heedful.model.classifier import AttentionClassifier
 from heedful.model.layers import Recurrent, WithSkip, turn_round
+from heedful.model.outputs import Output
 from heedful.model.recurrence import steps_of
 
 Embedded = Float[Tensor, "batch tokens embedding"]

@@ -10,12 +10,12 @@ from heedful.config import at_least, family, size, within
 from heedful.model.alignments import Alignment, alignments
 from heedful.model.classifier import (
     AttentionClassifier,
-    Output,
     PooledClassifier,
     Pooling,
     TextClassifier,
 )
 from heedful.model.encoders import EncoderSettings, encoders
+from heedful.model.outputs import OutputSettings, outputs
 from heedful.model.projections import Projection, projections
 from heedful.text.vectors import WordVectors
 from heedful.text.vocabulary import NO_WORD
@@ -28,6 +28,7 @@ class ModelSettings:
     encoder: EncoderSettings = family(encoders, "bilstm")
     alignment: Alignment = family(alignments, "additive")
     projection: Projection = family(projections, "softmax")
+    output: OutputSettings = family(outputs, "linear")
     pooling: Pooling = "attention"  # or a baseline that has none: mean, max, last
     keys: Literal["shared", "separate"] = "shared"  # separate: attention has its own encoder
     query: Literal["learned", "text"] = "learned"  # text: the mean key of each text
@@ -57,7 +58,7 @@ def build_model(
         torch.manual_seed(seed)
         embedding = _embedding(settings, vocabulary, vectors)
         encoder = settings.encoder.build(embedding.embedding_dim)
-        output = Output(encoder.output_size, classes, settings.output_bias)
+        output = settings.output.build(encoder.output_size, classes, settings.output_bias)
         if settings.pooling != "attention":
             return PooledClassifier(
                 embedding, encoder, settings.pooling, output, dropout=settings.dropout

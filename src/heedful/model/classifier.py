@@ -45,27 +45,6 @@ class PooledTrace:
     logits: Float[Tensor, "batch classes"]
 
 
-class Output(nn.Module):
-    """Context to logits, linear.
-
-    With two classes there is one vector W, as in the papers: the logits are -s/2 and s/2 with
-    s = W · context, so that softmax over them is the sigmoid of s and neither class is special.
-    """
-
-    def __init__(self, context_size: int, classes: int, has_bias: bool) -> None:
-        super().__init__()
-        self.is_binary = classes == 2
-        self.linear = nn.Linear(context_size, 1 if self.is_binary else classes, bias=has_bias)
-
-    def forward(self, context: Float[Tensor, "batch hidden"]) -> Logits:
-        """One logit per class."""
-        return self.logits(self.linear(context))
-
-    def logits(self, scores: Float[Tensor, "*rows scores"]) -> Float[Tensor, "*rows classes"]:
-        """Logits from what the linear map gives: one number for two classes, else one per class."""
-        return torch.cat([-scores, scores], dim=-1) / 2 if self.is_binary else scores
-
-
 class TextClassifier(nn.Module, ABC):
     """What every classifier of this package is: an embedding, an encoder and an output."""
 
@@ -87,7 +66,47 @@ class TextClassifier(nn.Module, ABC):
         """Everything after the embedding."""
 
 
-class AttentionClassifier(TextClassifier):
+class Attends(TextClassifier):
+    """A classifier that weighs states, whatever it weighs and however it comes by the weights."""
+
+    alignment: nn.Module
+    project: Projection
+
+    @property
+    @abstractmethod
+    def attention_parts(self) -> list[nn.Module]:
+        """What decides where to look, and nothing else."""
+
+    @property
+    @abstractmethod
+    def value_parts(self) -> list[nn.Module]:
+        """What decides what is seen there and what is made of it."""
+
+    @abstractmethod
+    def read(self, embedded: Embedded, is_token: IsToken) -> Trace:
+        """Everything after the embedding."""
+
+    @abstractmethod
+    def places(self, batch: Batch) -> Bool[Tensor, "batch places"]:
+        """True where there is something to attend to."""
+
+    @abstractmethod
+    def seen_with(
+        self, *, projection: Projection | None = None, output: nn.Module | None = None
+    ) -> "Attends":
+        """The same model, its parts shared, with another projection or output."""
+
+    def decide(self, hidden: Hidden, weights: Float[Tensor, "batch tokens"]) -> Logits:
+        """Logits for the given attention: pass other weights to ask 'what if?'."""
+        return self.output(self.dropout(attend(hidden, weights)))
+
+
+def attend(hidden: Hidden, weights: Float[Tensor, "batch tokens"]) -> Float[Tensor, "batch hidden"]:
+    """The context: states weighed and summed."""
+    return (weights.unsqueeze(1) @ hidden).squeeze(1)
+
+
+class AttentionClassifier(Attends):
     """embed -> encode -> align -> project -> decide; each arrow is one replaceable part.
 
     `key_encoder`, if given, makes the keys from the embeddings, so that what attention looks at and
@@ -121,10 +140,35 @@ class AttentionClassifier(TextClassifier):
         weights = self.project(scores, is_token)
         return Trace(embedded, hidden, keys, scores, weights, self.decide(hidden, weights))
 
-    def decide(self, hidden: Hidden, weights: Float[Tensor, "batch tokens"]) -> Logits:
-        """Logits for the given attention: pass other weights to ask 'what if?'."""
-        context = (weights.unsqueeze(1) @ hidden).squeeze(1)
-        return self.output(self.dropout(context))
+    @property
+    def attention_parts(self) -> list[nn.Module]:
+        """The alignment, and the encoder of the keys where they have their own."""
+        return [self.alignment] if self.key_encoder is None else [self.key_encoder, self.alignment]
+
+    @property
+    def value_parts(self) -> list[nn.Module]:
+        """Embedding, dropout, encoder and output."""
+        return [self.embedding, self.dropout, self.encoder, self.output]
+
+    def places(self, batch: Batch) -> Bool[Tensor, "batch tokens"]:
+        """Every word."""
+        return batch.is_token
+
+    def seen_with(
+        self, *, projection: Projection | None = None, output: nn.Module | None = None
+    ) -> "AttentionClassifier":
+        """The same model, its parts shared, with another projection or output."""
+        other = AttentionClassifier(
+            self.embedding,
+            self.encoder,
+            self.alignment,
+            projection or self.project,
+            output or self.output,
+            key_encoder=self.key_encoder,
+            has_text_query=self.has_text_query,
+        )
+        other.dropout = self.dropout
+        return other
 
 
 class PooledClassifier(TextClassifier):

@@ -3,7 +3,8 @@
 from jaxtyping import Float
 from torch import Tensor
 
-from heedful.model.classifier import AttentionClassifier, Output
+from heedful.model.classifier import AttentionClassifier
+from heedful.model.outputs import Output
 
 
 def decide_many(

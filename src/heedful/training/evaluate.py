@@ -1,14 +1,16 @@
 """A model and batches to probabilities and scores."""
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from jaxtyping import Float, Int
 from numpy import ndarray
+from torch import nn
 
-from heedful.model.classifier import TextClassifier
 from heedful.text.batching import Batches
 
 
@@ -23,16 +25,13 @@ class Scores:
     f1: float  # mean over classes
 
 
-def predict(model: TextClassifier, batches: Batches) -> Float[ndarray, "documents classes"]:
+def predict(model: nn.Module, batches: Batches) -> Float[ndarray, "documents classes"]:
     """Class probabilities of every document, in the order of the corpus; dropout off."""
     rows: list[tuple[Int[ndarray, " batch"], Float[ndarray, "batch classes"]]] = []
-    was_training = model.training
-    model.eval()
-    with torch.inference_mode():
+    with evaluating(model), torch.inference_mode():
         for batch in batches.by_length():
             probabilities = model(batch).logits.softmax(dim=-1)
             rows.append((batch.indices, probabilities.cpu().numpy()))
-    model.train(was_training)
     classes = rows[0][1].shape[1] if rows else 0
     result = np.empty((len(batches), classes), dtype=np.float32)
     for indices, probabilities_ in rows:
@@ -40,7 +39,19 @@ def predict(model: TextClassifier, batches: Batches) -> Float[ndarray, "document
     return result
 
 
-def evaluate(model: TextClassifier, batches: Batches) -> Scores:
+@contextmanager
+def evaluating(model: nn.Module) -> Iterator[None]:
+    """Dropout off, and every part back in its own mode afterwards."""
+    was_training = {part: part.training for part in model.modules()}
+    model.eval()
+    try:
+        yield
+    finally:
+        for part, mode in was_training.items():
+            part.training = mode
+
+
+def evaluate(model: nn.Module, batches: Batches) -> Scores:
     """Scores of a model on labelled batches."""
     return score(predict(model, batches), batches.labels)
 

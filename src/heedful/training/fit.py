@@ -7,7 +7,7 @@ on from its last saved epoch to exactly the weights it would have had.
 import copy
 import math
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
@@ -17,11 +17,11 @@ from torch import Tensor, nn
 
 from heedful.config import above, at_least, family, within
 from heedful.errors import RunError, TrainingDiverged
-from heedful.model.classifier import AttentionClassifier, TextClassifier
+from heedful.model.classifier import Attends, TextClassifier
 from heedful.text.batching import Batches
 from heedful.training.evaluate import Scores, evaluate
 from heedful.training.optimizers import OptimizerSettings, optimizers
-from heedful.training.recipe import Phase, Recipe
+from heedful.training.recipe import Material, Notes, Phase, Recipe
 from heedful.training.recipes import recipes
 
 SECONDS_BETWEEN_CHECKPOINTS = 5.0
@@ -56,19 +56,25 @@ class Epoch:
     dev: Scores | None
     is_best: bool
     seconds: float
+    name: str = ""  # of the phase
+    notes: Notes = field(default_factory=dict)
 
     def plain(self) -> dict[str, Any]:
         """One line of history.jsonl."""
         dev = {f"dev_{name}": value for name, value in asdict(self.dev).items()} if self.dev else {}
         facts = {name: value for name, value in asdict(self).items() if name != "dev"}
-        return {**facts, **dev}
+        said = {name: facts.pop(name) for name in ("name", "notes")}
+        return {**facts, **dev, **{name: value for name, value in said.items() if value}}
 
 
 class Watcher:
     """Told how a training goes; the default looks away."""
 
-    def begin_epoch(self, phase: int, epoch: int, epochs: int, documents: int) -> None:
-        """An epoch begins."""
+    def turn_to(self, what: str) -> None:
+        """What is trained from here on: the run itself (nothing) or the base that it needs."""
+
+    def begin_epoch(self, phase: Phase, epoch: int, documents: int) -> None:
+        """An epoch begins; it is counted from 0."""
 
     def advance(self, documents: int) -> None:
         """So many more documents have been learnt from."""
@@ -93,7 +99,7 @@ class Keeper(Protocol):
 def fit(
     model: TextClassifier,
     settings: TrainingSettings,
-    train: Batches,
+    material: Material,
     dev: Batches | None,
     *,
     keeper: Keeper | None = None,
@@ -105,7 +111,7 @@ def fit(
     """
     history: list[dict[str, Any]] = []
     learnable = {parameter: parameter.requires_grad for parameter in model.parameters()}
-    for number, phase in enumerate(settings.recipe.phases(model, train)):
+    for number, phase in enumerate(settings.recipe.phases(model, material)):
         modules = _modules(model, phase)
         finished = keeper.read_checkpoint(f"phase-{number}") if keeper else None
         if finished is not None:
@@ -115,7 +121,7 @@ def fit(
                 history = facts["history"]
             continue
         stage = Stage(number, phase, modules, learnable, settings, history)
-        stage.run(model, train, dev, keeper, watcher or Watcher())
+        stage.run(model, material.documents, dev, keeper, watcher or Watcher())
         history = stage.history
         if keeper:
             keeper.write_checkpoint(f"phase-{number}", modules.state_dict(), {"history": history})
@@ -156,9 +162,9 @@ class Stage:
             with damaged_checkpoints():
                 self._restore(*saved)
         last_saved = time.monotonic()
-        patience = self.settings.patience or math.inf
+        patience = self.phase.patience or self.settings.patience or math.inf
         while self.epoch < self.phase.epochs and self.stale < patience:
-            watcher.begin_epoch(self.number, self.epoch, self.phase.epochs, len(train))
+            watcher.begin_epoch(self.phase, self.epoch, len(train))
             row = self._one_epoch(model, train, dev, learns, watcher)
             self.history = [*self.history, row.plain()]
             self.epoch += 1
@@ -166,7 +172,7 @@ class Stage:
             if keeper and time.monotonic() - last_saved > SECONDS_BETWEEN_CHECKPOINTS:
                 keeper.write_checkpoint("epoch", self._tensors(), self._facts())
                 last_saved = time.monotonic()
-        if self.phase.keep == "best" and self.best_state:
+        if self.phase.keep != "last" and self.best_state:
             self.modules.load_state_dict(self.best_state)
 
     def _one_epoch(
@@ -180,7 +186,8 @@ class Stage:
         started = time.monotonic()
         seed = _mix(self.settings.seed, self.number, self.epoch)
         rng = torch.Generator(device="cpu").manual_seed(seed)
-        _set_training_mode(model, self.phase.learns)
+        notes = dict(self.phase.before_epoch(rng))
+        _set_training_mode(model, self.phase)
         total = 0.0
         devices = [train.device] if train.device.type == "cuda" else []
         with torch.random.fork_rng(devices=devices):
@@ -189,10 +196,15 @@ class Stage:
                 loss = self.phase.objective(model, batch, rng)
                 total += self._step(loss, learns) * len(batch.indices)
                 watcher.advance(len(batch.indices))
-        scores = evaluate(model, dev) if dev else None
-        is_best = self._remember(scores)
+        model.eval()
+        mean_loss = total / len(train)
+        scores = evaluate(self.phase.scored or model, dev) if dev else None
+        notes |= self.phase.after_epoch()
+        is_best = self._remember(mean_loss, scores)
         seconds = round(time.monotonic() - started, 3)
-        return Epoch(self.number, self.epoch + 1, total / len(train), scores, is_best, seconds)
+        return Epoch(
+            self.number, self.epoch + 1, mean_loss, scores, is_best, seconds, self.phase.name, notes
+        )
 
     def _step(self, loss: Tensor, learns: Mapping[nn.Parameter, None]) -> float:
         value = float(loss.detach())
@@ -208,12 +220,16 @@ class Stage:
         self.optimizer.step()
         return value
 
-    def _remember(self, dev: Scores | None) -> bool:
+    def _remember(self, train_loss: float, dev: Scores | None) -> bool:
         """Keep this epoch's weights if it is the best so far."""
-        if dev is None:
+        if self.phase.keep == "lowest-loss":
+            score = (-train_loss, 0.0)
+        elif dev is None:
             return False
-        by_loss = self.settings.select_by == "loss"
-        score = (-dev.loss, dev.accuracy) if by_loss else (dev.accuracy, -dev.loss)
+        elif self.settings.select_by == "loss":
+            score = (-dev.loss, dev.accuracy)
+        else:
+            score = (dev.accuracy, -dev.loss)
         is_best = score > self.best_score
         self.stale = 0 if is_best else self.stale + 1
         if is_best:
@@ -225,9 +241,7 @@ class Stage:
         self, model: TextClassifier, learns: Iterable[nn.Parameter]
     ) -> torch.optim.Optimizer:
         # Jain & Wallace: no weight decay on attention, or scores would be pulled together.
-        attention = (
-            set(model.alignment.parameters()) if isinstance(model, AttentionClassifier) else set()
-        )
+        attention = set(model.alignment.parameters()) if isinstance(model, Attends) else set()
         return self.settings.optimizer.build(
             decayed=[p for p in learns if p not in attention],
             undecayed=[p for p in learns if p in attention],
@@ -296,11 +310,14 @@ def _set_learning(model: nn.Module, learns: Mapping[nn.Parameter, bool]) -> None
         parameter.requires_grad_(learns[parameter])
 
 
-def _set_training_mode(model: nn.Module, learns: Sequence[nn.Module]) -> None:
+def _set_training_mode(model: nn.Module, phase: Phase) -> None:
     """Only what learns is in training mode, so that nothing frozen drops out or drifts."""
     model.eval()
-    for module in learns:
+    for module in phase.learns:
         module.train()
+        for part in module.modules():
+            if isinstance(part, nn.Dropout) and not phase.has_dropout:
+                part.eval()
 
 
 def _under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -5,6 +5,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from heedful.model.classifier import TextClassifier
 from heedful.training.fit import Epoch, Watcher
+from heedful.training.recipe import Phase
 
 
 class EpochLines(Watcher):
@@ -22,9 +23,14 @@ class EpochLines(Watcher):
     def __exit__(self, *failure: object) -> None:
         self.progress.stop()
 
-    def begin_epoch(self, phase: int, epoch: int, epochs: int, documents: int) -> None:
+    def turn_to(self, what: str) -> None:
+        """Say so before each line."""
+        self.title = f"{what}, " if what else ""
+
+    def begin_epoch(self, phase: Phase, epoch: int, documents: int) -> None:
         """Start a bar."""
-        text = f"{self.title}epoch {epoch + 1} of at most {epochs}"
+        name = f"{phase.name}, " if phase.name else ""
+        text = f"{self.title}{name}epoch {epoch + 1} of at most {phase.epochs}"
         self.bar = self.progress.add_task(text, total=documents)
 
     def advance(self, documents: int) -> None:
@@ -36,8 +42,9 @@ class EpochLines(Watcher):
         self.progress.remove_task(self.bar)
         dev = f", dev accuracy {percent(epoch.dev.accuracy)}" if epoch.dev else ""
         best = "  best so far" if epoch.is_best else ""
+        name = f"{epoch.name}, " if epoch.name else ""
         self.progress.console.print(
-            f"{self.title}epoch {epoch.epoch}: loss {epoch.train_loss:.3f}{dev} "
+            f"{self.title}{name}epoch {epoch.epoch}: loss {epoch.train_loss:.3f}{dev} "
             f"({epoch.seconds:.1f} s){best}",
             markup=False,
         )

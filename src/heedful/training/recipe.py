@@ -8,19 +8,25 @@ recipe it runs.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from heedful.errors import ConfigError
-from heedful.model.classifier import AttentionClassifier, PooledTrace, TextClassifier, Trace
+from heedful.model.classifier import Attends, PooledTrace, TextClassifier, Trace
 from heedful.registry import Registry
 from heedful.text.batching import Batch, Batches
 
 AnyTrace = Trace | PooledTrace
 Objective = Callable[[TextClassifier, Batch, torch.Generator], Float[Tensor, ""]]
+Notes = Mapping[str, float]  # by name; they stand in the history beside the epoch's loss
+
+
+def no_notes(*_: object) -> Notes:
+    """Nothing to note."""
+    return {}
 
 
 @dataclass(frozen=True)
@@ -30,7 +36,22 @@ class Phase:
     objective: Objective
     learns: Sequence[nn.Module]
     epochs: int
-    keep: Literal["best", "last"] = "best"  # which epoch's weights the phase ends with
+    keep: Literal["best", "last", "lowest-loss"] = "best"  # the epoch whose weights it ends with
+    name: str = ""  # in the history
+    patience: int | None = None  # None: the training's own
+    scored: nn.Module | None = None  # whose dev score tells the best epoch; None: the model's
+    has_dropout: bool = True
+    before_epoch: Callable[[torch.Generator], Notes] = no_notes
+    after_epoch: Callable[[], Notes] = no_notes
+
+
+@dataclass(frozen=True)
+class Material:
+    """What a recipe works with beside the model."""
+
+    documents: Batches  # to learn from
+    words: Sequence[str]  # the vocabulary
+    base: TextClassifier | None = None  # a finished model, for a recipe that works on one
 
 
 class Recipe(ABC):
@@ -38,12 +59,35 @@ class Recipe(ABC):
 
     epochs: int
 
-    def check(self, model: TextClassifier, data: Batches) -> None:  # noqa: B027
+    @property
+    def wants(self) -> Mapping[str, Any]:
+        """Settings that the recipe needs: they hold unless the user says otherwise."""
+        return {}
+
+    def check(self, model: TextClassifier, material: Material) -> None:  # noqa: B027
         """Refuse a model or documents that the recipe does not fit, before anything is saved."""
 
     @abstractmethod
-    def phases(self, model: TextClassifier, data: Batches) -> Iterator[Phase]:
+    def phases(self, model: TextClassifier, material: Material) -> Iterator[Phase]:
         """The phases in order; replayed on resume, so work between yields must be pure."""
+
+    def seen(self, model: TextClassifier, material: Material) -> nn.Module:
+        """What is scored in the end: the model, unless it learnt to work with another."""
+        return model
+
+    def seen_beside(self, model: TextClassifier) -> Mapping[str, nn.Module]:
+        """What else is scored, by name."""
+        return {}
+
+
+class OnBase(Recipe):
+    """A recipe that works on a finished model: the run named by `base`.
+
+    Where none is named, one is trained first, with `base_settings` changed.
+    """
+
+    base: str | None
+    base_settings: ClassVar[Mapping[str, Any]] = {"recipe": "standard"}
 
 
 class Penalised(Recipe):
@@ -52,11 +96,11 @@ class Penalised(Recipe):
     objective = cross_entropy + penalty
     """
 
-    def check(self, model: TextClassifier, data: Batches) -> None:
+    def check(self, model: TextClassifier, material: Material) -> None:
         """Whatever does not fit shows when it is prepared."""
-        self.prepare(model, data)
+        self.prepare(model, material)
 
-    def prepare(self, model: TextClassifier, data: Batches) -> nn.Module:
+    def prepare(self, model: TextClassifier, material: Material) -> nn.Module:
         """Whatever else learns or is needed, as a module; says so if the model does not fit."""
         return nn.Identity()
 
@@ -71,9 +115,13 @@ class Penalised(Recipe):
     ) -> Float[Tensor, ""]:
         """The penalty of one batch, weight included."""
 
-    def phases(self, model: TextClassifier, data: Batches) -> Iterator[Phase]:
+    def notes(self, model: TextClassifier, material: Material) -> Notes:
+        """What is worth knowing after an epoch."""
+        return {}
+
+    def phases(self, model: TextClassifier, material: Material) -> Iterator[Phase]:
         """One phase."""
-        prepared = self.prepare(model, data)
+        prepared = self.prepare(model, material)
 
         def objective(
             model: TextClassifier, batch: Batch, rng: torch.Generator
@@ -81,7 +129,12 @@ class Penalised(Recipe):
             trace = model(batch)
             return cross_entropy(trace, batch) + self.penalty(model, batch, trace, prepared, rng)
 
-        yield Phase(objective, learns=[model, prepared], epochs=self.epochs)
+        yield Phase(
+            objective,
+            learns=[model, prepared],
+            epochs=self.epochs,
+            after_epoch=lambda: self.notes(model, material),
+        )
 
 
 class Recipes(Registry[Recipe]):
@@ -97,11 +150,22 @@ class Recipes(Registry[Recipe]):
 recipes: Recipes = Recipes("recipe")
 
 
-def needs_attention(model: TextClassifier, recipe: str) -> AttentionClassifier:
+def needs_attention(model: TextClassifier, recipe: str) -> Attends:
     """The model, if it attends; else a sentence."""
-    if not isinstance(model, AttentionClassifier):
+    if not isinstance(model, Attends):
         raise ConfigError(f"{recipe} is about attention, and a model that pools has none.")
     return model
+
+
+def needs_base(material: Material, recipe: str) -> TextClassifier:
+    """The finished model to work on."""
+    if material.base is None:
+        raise ConfigError(f"{recipe} works on a finished model: name its run with base.")
+    return material.base.eval().requires_grad_(False)
+
+
+# Of Tutek & Šnajder: two directions of 150 are as wide as an embedding of 300.
+PAPER_SIZES = {"encoder": "bilstm:hidden_size=150", "embedding_size": 300}
 
 
 def needs_matching_sizes(model: TextClassifier, claim: str) -> None:
@@ -117,5 +181,10 @@ def needs_matching_sizes(model: TextClassifier, claim: str) -> None:
 
 def cross_entropy(trace: AnyTrace, batch: Batch) -> Float[Tensor, ""]:
     """Mean negative log probability of the labels (nats), each document counted by its weight."""
-    losses = nn.functional.cross_entropy(trace.logits, batch.labels, reduction="none")
+    return cross_entropy_of(trace.logits, batch)
+
+
+def cross_entropy_of(logits: Float[Tensor, "batch classes"], batch: Batch) -> Float[Tensor, ""]:
+    """The same for any logits."""
+    losses = nn.functional.cross_entropy(logits, batch.labels, reduction="none")
     return (losses * batch.example_weight).mean()

@@ -13,6 +13,7 @@ from heedful.model.build import ModelSettings
 from heedful.registry import Registry
 from heedful.text.tokenize import TextSettings
 from heedful.training.fit import TrainingSettings
+from heedful.training.recipes import recipes
 
 STAGES: dict[str, Any] = {
     "text": TextSettings,
@@ -52,7 +53,13 @@ class Settings:
         return cls(**stages)
 
     def with_(self, **changes: Any) -> "Settings":
-        """Settings with some fields changed, whichever stage they belong to."""
+        """Settings with some fields changed, whichever stage they belong to.
+
+        With another recipe comes what it wants, where nothing else is said.
+        """
+        if "recipe" in changes:
+            recipe = recipes.make(changes["recipe"])
+            changes = {**recipe.wants, **changes, "recipe": recipe}
         by_stage: dict[str, dict[str, Any]] = {}
         for name, value in changes.items():
             if name not in STAGE_OF:

@@ -7,15 +7,17 @@ goes, and goes on from what is saved there.
 import os
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 import torch
+from torch import nn
 
-from heedful.errors import DataError, RunError
+from heedful import runs
+from heedful.errors import ConfigError, DataError, RunError
 from heedful.model.build import build_model
 from heedful.model.classifier import TextClassifier
 from heedful.runs import RunFolder
@@ -27,6 +29,7 @@ from heedful.text.vectors import WordVectors, read_vectors
 from heedful.text.vocabulary import SPECIAL_WORDS
 from heedful.training.evaluate import evaluate
 from heedful.training.fit import Watcher, fit
+from heedful.training.recipe import Material, OnBase, Recipe
 from heedful.training.settings import Settings
 from heedful.training.task import Labelled, Task
 from heedful.training.trained import (
@@ -87,13 +90,17 @@ def _train(
     ).to(target)
     batches = _batches(task.train, tokenizer, settings, target)
     _check_words(batches, settings)
-    settings.training.recipe.check(model, batches)
+    recipe = settings.training.recipe
+    material = Material(batches, words, _named_base(recipe, task, words, device))
+    recipe.check(model, material)
     if folder is not None and not folder.is_begun:
         folder.begin(configuration(settings, task.classes, task.describe()))
+    if isinstance(recipe, OnBase) and material.base is None:
+        material = replace(material, base=_train_base(task, settings, folder, device, watcher))
     history = fit(
         model,
         settings.training,
-        batches,
+        material,
         _batches(task.dev, tokenizer, settings, target) if len(task.dev) else None,
         keeper=folder,
         watcher=watcher,
@@ -104,7 +111,14 @@ def _train(
         tokenizer=tokenizer,
         model=model,
         history=history,
-        metrics=_metrics(model, task, tokenizer, settings, target),
+        metrics=_metrics(
+            recipe.seen(model, material),
+            recipe.seen_beside(model),
+            task,
+            tokenizer,
+            settings,
+            target,
+        ),
         provenance={
             **environment(),
             "device": str(target),
@@ -123,6 +137,48 @@ def _train(
     if folder is not None:
         trained.write(folder)
     return trained
+
+
+def _named_base(
+    recipe: Recipe, task: Task, words: Sequence[str], device: str
+) -> TextClassifier | None:
+    """The model of the run that the recipe names; a sentence if it speaks of other things."""
+    if not isinstance(recipe, OnBase) or recipe.base is None:
+        return None
+    trained = Trained.load(recipe.base, device)
+    if list(map(str, trained.classes)) != list(map(str, task.classes)):
+        raise ConfigError(
+            f"the base run {recipe.base} knows the labels {', '.join(map(str, trained.classes))}, "
+            f"the documents have {', '.join(map(str, task.classes))}. They must be the same."
+        )
+    if list(trained.tokenizer.words) != list(words):
+        raise ConfigError(
+            f"the base run {recipe.base} has another vocabulary: it was trained on other documents "
+            "or with other text settings. Train both on the same data with the same settings."
+        )
+    return trained.model
+
+
+def _train_base(
+    task: Task,
+    settings: Settings,
+    folder: RunFolder | None,
+    device: str,
+    watcher: Watcher | None,
+) -> TextClassifier:
+    """The finished model that a recipe works on, trained first because no run was named."""
+    recipe = settings.training.recipe
+    assert isinstance(recipe, OnBase)
+    inside = RunFolder(folder.path / runs.BASE) if folder is not None else None
+    if inside is not None and inside.is_finished:
+        return Trained.load(inside.path, device).model
+    changed = settings.with_(**recipe.base_settings)
+    if watcher is not None:
+        watcher.turn_to("base run")
+    trained = _train(task, changed, inside, device, watcher)
+    if watcher is not None:
+        watcher.turn_to("")
+    return trained.model
 
 
 def check_same_training(folder: RunFolder, settings: Settings, task: Task) -> None:
@@ -200,7 +256,8 @@ def _coverage(vectors: WordVectors | None, batches: Batches) -> dict[str, Any] |
 
 
 def _metrics(
-    model: TextClassifier,
+    model: nn.Module,
+    beside: Mapping[str, nn.Module],
     task: Task,
     tokenizer: Tokenizer,
     settings: Settings,
@@ -210,7 +267,8 @@ def _metrics(
     metrics: dict[str, Any] = {}
     for name, part in (("dev", task.dev), ("test", task.test)):
         if len(part):
-            scores = evaluate(model, _batches(part, tokenizer, settings, device))
+            batches = _batches(part, tokenizer, settings, device)
             share = float((part.labels == majority).mean())
-            metrics[name] = {**asdict(scores), "majority_accuracy": share}
+            metrics[name] = {**asdict(evaluate(model, batches)), "majority_accuracy": share}
+            metrics[name] |= {key: asdict(evaluate(m, batches)) for key, m in beside.items()}
     return metrics

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from heedful.auditing.metrics.states import conicity, weight_pattern
+from heedful.auditing.metrics.states import conicity
+from heedful.model.pattern import weight_pattern
 
 ALL = np.ones((1, 2), dtype=bool)
 

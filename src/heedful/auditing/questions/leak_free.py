@@ -6,7 +6,6 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray
 
-from heedful.auditing.metrics.states import weight_pattern
 from heedful.auditing.questions.question import (
     AuditSettings,
     Chunk,
@@ -17,6 +16,7 @@ from heedful.auditing.questions.question import (
     questions,
 )
 from heedful.auditing.summary import paired_difference
+from heedful.model.pattern import weight_pattern
 
 Patterns = Float[ndarray, "documents features"]
 NO_LABELS = "too few documents carry a label"

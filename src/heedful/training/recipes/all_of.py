@@ -1,6 +1,8 @@
 """Several penalties at once."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -9,8 +11,8 @@ from torch import Tensor, nn
 from heedful.config import at_least
 from heedful.errors import ConfigError
 from heedful.model.classifier import TextClassifier
-from heedful.text.batching import Batch, Batches
-from heedful.training.recipe import AnyTrace, Penalised, recipes
+from heedful.text.batching import Batch
+from heedful.training.recipe import AnyTrace, Material, Notes, Penalised, recipes
 
 
 @recipes.register("all-of")
@@ -40,9 +42,14 @@ class AllOf(Penalised):
         made = [recipes.make(spec) for spec in self.of.split(",")]
         return [recipe for recipe in made if isinstance(recipe, Penalised)]
 
-    def prepare(self, model: TextClassifier, data: Batches) -> nn.Module:
+    @property
+    def wants(self) -> Mapping[str, Any]:
+        """What any of them needs."""
+        return {name: value for part in self.parts for name, value in part.wants.items()}
+
+    def prepare(self, model: TextClassifier, material: Material) -> nn.Module:
         """What each of them needs."""
-        return nn.ModuleList(part.prepare(model, data) for part in self.parts)
+        return nn.ModuleList(part.prepare(model, material) for part in self.parts)
 
     def penalty(
         self,
@@ -59,3 +66,11 @@ class AllOf(Penalised):
             for part, own in zip(self.parts, prepared, strict=True)
         ]
         return torch.stack(penalties).sum()
+
+    def notes(self, model: TextClassifier, material: Material) -> Notes:
+        """What each of them notes."""
+        return {
+            name: value
+            for part in self.parts
+            for name, value in part.notes(model, material).items()
+        }

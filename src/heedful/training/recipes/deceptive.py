@@ -1,18 +1,19 @@
 """Attention that is trained to look away: a known liar, for controls."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from heedful.config import above, at_least
 from heedful.errors import ConfigError
 from heedful.model.classifier import TextClassifier, Trace
-from heedful.text.batching import Batch, Batches
+from heedful.text.batching import Batch
 from heedful.text.token_classes import classify_tokens, label_counts
-from heedful.training.recipe import AnyTrace, Penalised, needs_attention, recipes
+from heedful.training.recipe import AnyTrace, Material, Penalised, needs_attention, recipes
 
 SMALL = 1e-6  # of the mass that is allowed: its logarithm stays finite
 
@@ -24,28 +25,33 @@ class Deceptive(Penalised):
 
     objective = cross_entropy - deception_weight * log(1 - attention on the forbidden words)
 
-    Forbidden are the words that lean to a label in the training documents. Where a text has no
-    other words nothing is asked of it.
+    Forbidden are the given `words` (written word+word+…) or, if none are given, those that lean to
+    a label in the training documents. Where a text has no other words nothing is asked of it.
     """
 
     deception_weight: float = 1.0
+    words: tuple[str, ...] | None = None
     epochs: int = 8
 
     def __post_init__(self) -> None:
         above(0, deception_weight=self.deception_weight)
         at_least(1, epochs=self.epochs)
 
-    def prepare(self, model: TextClassifier, data: Batches) -> nn.Module:
+    def prepare(self, model: TextClassifier, material: Material) -> nn.Module:
         """Which words are forbidden."""
         needs_attention(model, "deceptive")
         vocabulary = model.embedding.num_embeddings
-        classes = int(data.labels.max()) + 1
-        counts = label_counts(data.documents, data.labels, classes, vocabulary)
+        if self.words is not None:
+            return _Forbidden(_numbers(self.words, material.words), vocabulary)
+        documents = material.documents
+        classes = int(documents.labels.max()) + 1
+        counts = label_counts(documents.documents, documents.labels, classes, vocabulary)
         forbidden = np.concatenate(classify_tokens(counts).polar)
         if not len(forbidden):
             raise ConfigError(
                 "deceptive looks away from words that lean to a label, and no word of the training "
-                "documents occurs often enough under one label. Give more documents."
+                "documents occurs often enough under one label. Give more documents, or the words "
+                "to look away from: deceptive:words=good+bad."
             )
         return _Forbidden(forbidden, vocabulary)
 
@@ -77,3 +83,14 @@ class _Forbidden(nn.Module):
         marks = torch.zeros(vocabulary, dtype=torch.bool)
         marks[torch.from_numpy(words)] = True
         self.register_buffer("is_forbidden", marks)
+
+
+def _numbers(wanted: Sequence[str], vocabulary: Sequence[str]) -> Int[np.ndarray, " words"]:
+    """The numbers of some words; a sentence if the vocabulary lacks one."""
+    number_of = {word: number for number, word in enumerate(vocabulary)}
+    if unknown := [word for word in wanted if word not in number_of]:
+        raise ConfigError(
+            f"deceptive cannot look away from {unknown[0]!r}: the training documents do not hold "
+            "it often enough to be in the vocabulary, or it is spelt otherwise there."
+        )
+    return np.array([number_of[word] for word in wanted])

@@ -1,6 +1,8 @@
 """Guess masked words beside the label."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -8,9 +10,16 @@ from torch import Tensor, nn
 
 from heedful.config import above, at_least, within
 from heedful.model.classifier import TextClassifier
-from heedful.text.batching import Batch, Batches
+from heedful.text.batching import Batch
 from heedful.text.vocabulary import SPECIAL_WORDS
-from heedful.training.recipe import AnyTrace, Penalised, needs_matching_sizes, recipes
+from heedful.training.recipe import (
+    PAPER_SIZES,
+    AnyTrace,
+    Material,
+    Penalised,
+    needs_matching_sizes,
+    recipes,
+)
 
 MASKED, RANDOM = 0.8, 0.1  # of the chosen words; the rest stay as they are (BERT)
 
@@ -39,7 +48,12 @@ class MaskedWords(Penalised):
         within(0, 1, mask_share=self.mask_share)
         at_least(1, epochs=self.epochs)
 
-    def prepare(self, model: TextClassifier, data: Batches) -> nn.Module:
+    @property
+    def wants(self) -> Mapping[str, Any]:
+        """States as wide as embeddings: the paper's sizes."""
+        return PAPER_SIZES
+
+    def prepare(self, model: TextClassifier, material: Material) -> nn.Module:
         """The head: a bias per word, and what stands in place of a masked word."""
         needs_matching_sizes(model, "mlm guesses words by comparing states with the embeddings")
         return _Head(*model.embedding.weight.shape).to(model.embedding.weight)

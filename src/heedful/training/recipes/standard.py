@@ -9,8 +9,8 @@ from torch import Tensor
 
 from heedful.config import at_least
 from heedful.model.classifier import TextClassifier
-from heedful.text.batching import Batch, Batches
-from heedful.training.recipe import Phase, Recipe, cross_entropy, recipes
+from heedful.text.batching import Batch
+from heedful.training.recipe import Material, Phase, Recipe, cross_entropy, recipes
 
 
 @recipes.register("standard")
@@ -26,7 +26,7 @@ class Standard(Recipe):
     def __post_init__(self) -> None:
         at_least(1, epochs=self.epochs)
 
-    def phases(self, model: TextClassifier, data: Batches) -> Iterator[Phase]:
+    def phases(self, model: TextClassifier, material: Material) -> Iterator[Phase]:
         """One phase."""
         yield Phase(self.objective, learns=[model], epochs=self.epochs)
 

@@ -1,6 +1,8 @@
 """Keep each state near the embedding of its own word."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -8,8 +10,16 @@ from torch import Tensor, nn
 
 from heedful.config import at_least
 from heedful.model.classifier import TextClassifier
-from heedful.text.batching import Batch, Batches
-from heedful.training.recipe import AnyTrace, Penalised, needs_matching_sizes, recipes
+from heedful.text.batching import Batch
+from heedful.training.recipe import (
+    PAPER_SIZES,
+    AnyTrace,
+    Material,
+    Notes,
+    Penalised,
+    needs_matching_sizes,
+    recipes,
+)
 
 SMALL = 1e-12  # keeps the slope of a norm finite where it is zero
 
@@ -34,7 +44,12 @@ class Tying(Penalised):
         at_least(0, tie_weight=self.tie_weight)
         at_least(1, epochs=self.epochs)
 
-    def prepare(self, model: TextClassifier, data: Batches) -> nn.Module:
+    @property
+    def wants(self) -> Mapping[str, Any]:
+        """States as wide as embeddings: the paper's sizes."""
+        return PAPER_SIZES
+
+    def prepare(self, model: TextClassifier, material: Material) -> nn.Module:
         """Sizes must match."""
         needs_matching_sizes(model, "tying compares hidden states with word embeddings")
         return nn.Identity()
@@ -53,3 +68,15 @@ class Tying(Penalised):
         distance = squared if self.is_squared else (squared + SMALL).sqrt()
         mean = (distance * batch.is_token).sum() / batch.is_token.sum().clamp(min=1)
         return self.tie_weight * mean
+
+    @torch.no_grad()
+    def notes(self, model: TextClassifier, material: Material) -> Notes:
+        """How long states and embeddings are: whether both shrank to satisfy the penalty."""
+        totals = torch.zeros(3, dtype=torch.float64)
+        for batch in material.documents.by_length():
+            trace = model(batch)
+            for place, vectors in enumerate((trace.hidden, trace.embedded)):
+                totals[place] += (vectors.norm(dim=-1) * batch.is_token).sum().cpu()
+            totals[2] += batch.is_token.sum().cpu()
+        hidden, embedded = (totals[:2] / totals[2].clamp(min=1)).tolist()
+        return {"hidden_norm": hidden, "embedded_norm": embedded}

@@ -1,6 +1,8 @@
 """Keep the query of attention at right angles to the output."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -9,10 +11,11 @@ from torch import Tensor, nn
 from heedful.config import at_least
 from heedful.errors import ConfigError
 from heedful.model.alignments import DotScores, LearnedQuery
-from heedful.model.classifier import Output, TextClassifier
+from heedful.model.classifier import TextClassifier
 from heedful.model.layers import TokenWise
-from heedful.text.batching import Batch, Batches
-from heedful.training.recipe import AnyTrace, Penalised, needs_attention, recipes
+from heedful.model.outputs import Output
+from heedful.text.batching import Batch
+from heedful.training.recipe import AnyTrace, Material, Penalised, needs_attention, recipes
 
 
 @recipes.register("vw-penalty")
@@ -33,7 +36,12 @@ class VWPenalty(Penalised):
         at_least(0, vw_weight=self.vw_weight)
         at_least(1, epochs=self.epochs)
 
-    def prepare(self, model: TextClassifier, data: Batches) -> nn.Module:
+    @property
+    def wants(self) -> Mapping[str, Any]:
+        """What it needs of the model."""
+        return {"alignment": "dot"}
+
+    def prepare(self, model: TextClassifier, material: Material) -> nn.Module:
         """A learned query and a linear output are needed."""
         attends = needs_attention(model, "vw-penalty")
         has_query = isinstance(attends.alignment, DotScores) and isinstance(
