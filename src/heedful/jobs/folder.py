@@ -1,0 +1,126 @@
+"""Where a job's work is kept, and how one tells that it is done.
+
+    job.json    the fingerprint of the work, written when it begins
+    done.json   the same with the seconds it took, written last: with it the job is done
+    error.txt   the traceback of a job that failed
+    output.txt  what the work printed, if anything
+    .lock       held by the one process that works here
+
+The work itself writes whatever else it likes.
+"""
+
+import fcntl
+import os
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from heedful.errors import EnvironmentFailure, RunError
+from heedful.jobs.fingerprint import Fingerprint
+from heedful.jobs.job import Tell
+from heedful.runs import RunFolder, environment_failures, write_atomically
+
+JOB = "job.json"
+DONE = "done.json"
+ERROR = "error.txt"
+OUTPUT = "output.txt"
+LOCK = ".lock"
+
+
+@dataclass(frozen=True)
+class JobFolder:
+    """A folder and the fingerprint of the work that belongs there."""
+
+    path: Path
+    fingerprint: Fingerprint
+
+    def check(self) -> None:
+        """Refuse a folder in which other work was begun or done."""
+        if (self.path.exists() or self.path.is_symlink()) and not self.path.is_dir():
+            raise RunError(f"{self.path} is a file. Expected a folder for a job.")
+        for name in (JOB, DONE):
+            if not (self.path / name).is_file():
+                continue
+            before = RunFolder(self.path).read_json(name).get("fingerprint")
+            if before != asdict(self.fingerprint):
+                raise RunError(
+                    f"{self.path} holds other work{_difference(before, self.fingerprint)}. "
+                    "Choose another folder, or remove this one if nobody needs it."
+                )
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the work has been done, here or by another process."""
+        return (self.path / DONE).is_file()
+
+    @property
+    def seconds(self) -> float:
+        """How long the work took that is done."""
+        return float(RunFolder(self.path).read_json(DONE).get("seconds", 0.0))
+
+    def begin(self) -> None:
+        """Say whose folder this is."""
+        self.check()
+        if not (self.path / JOB).is_file():
+            RunFolder(self.path).write_json(JOB, {"fingerprint": asdict(self.fingerprint)})
+
+    def finish(self, seconds: float) -> None:
+        """Say that the work is done."""
+        (self.path / ERROR).unlink(missing_ok=True)
+        facts = {"fingerprint": asdict(self.fingerprint), "seconds": round(seconds, 3)}
+        RunFolder(self.path).write_json(DONE, facts)
+
+    def keep_traceback(self) -> None:
+        """Write the exception at hand to error.txt."""
+        text = traceback.format_exc().encode("utf-8", "backslashreplace")
+        with suppress(EnvironmentFailure):  # a full disk may be what went wrong
+            write_atomically(self.path / ERROR, text)
+
+    @contextmanager
+    def held(self, tell: Tell) -> Iterator[None]:
+        """Keep all other processes out; wait for one that is in there.
+
+        A worker whose parent was killed lives on for a moment, and may still be writing.
+        """
+        with environment_failures(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            with suppress(OSError):  # some file systems have no locks
+                try:
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    tell(0.0, "waits for another process that does this job")
+                    fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
+
+    @contextmanager
+    def output(self) -> Iterator[None]:
+        """Send whatever is printed, also by libraries, to output.txt."""
+        place = self.path / OUTPUT
+        with environment_failures(place):
+            descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        os.dup2(descriptor, 1)
+        os.dup2(descriptor, 2)
+        try:
+            yield
+        finally:
+            if not os.fstat(descriptor).st_size:
+                place.unlink(missing_ok=True)
+            os.close(descriptor)
+
+
+def _difference(before: object, now: Fingerprint) -> str:
+    """': …', which part of two fingerprints differs."""
+    match before:
+        case {"work": now.work, "arguments": dict(arguments)}:
+            names = {**arguments, **now.arguments}
+            other = [n for n in names if arguments.get(n) != now.arguments.get(n)]
+            return f": the same function, but another {' and '.join(map(repr, other))}"
+        case {"work": str(work)}:
+            return f": {work}, not {now.work}"
+    return ""

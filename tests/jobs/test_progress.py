@@ -1,0 +1,83 @@
+import io
+
+import pytest
+from rich.console import Console
+
+from heedful.jobs import progress
+from heedful.jobs.job import Outcome
+from heedful.jobs.progress import JobLines
+
+
+def lines(is_terminal: bool) -> JobLines:
+    console = Console(
+        file=io.StringIO(), force_terminal=is_terminal, width=110, color_system=None, soft_wrap=True
+    )
+    return JobLines(console)
+
+
+def shown(watcher: JobLines) -> str:
+    """What the live view looks like now."""
+    console = Console(file=io.StringIO(), width=110, color_system=None)
+    console.print(watcher.progress.get_renderable())
+    return console.file.getvalue()
+
+
+def play(watcher: JobLines) -> None:
+    watcher.begin(["old", "base", "bad", "after", "next"], ["old"])
+    watcher.begin_job("base")
+    watcher.begin_job("bad")
+    watcher.tell("base", 0.5, "epoch 4\n of at most 8")
+    watcher.lose_job("bad", "its worker was killed by SIGKILL; it runs again")
+    watcher.begin_job("bad")
+    watcher.note("bad runs alone.")
+    watcher.end_job(Outcome("bad", "failed", "the [loss]\x1b became\nnan.", 2.0))
+    watcher.end_job(Outcome("after", "not run", "bad failed"))
+    watcher.end_job(Outcome("base", "done", seconds=3.25))
+
+
+def test_without_a_terminal_every_event_is_a_line():
+    watcher = lines(is_terminal=False)
+    with watcher:
+        play(watcher)
+    assert watcher.console.file.getvalue().splitlines() == [
+        "1 of 5 jobs done before",
+        "base begins",
+        "bad begins",
+        "bad: its worker was killed by SIGKILL; it runs again",
+        "bad begins",
+        "bad runs alone.",
+        "bad failed: the [loss] became nan.",
+        "after not run: bad failed",
+        "base done (3.2 s)",
+    ]
+
+
+def test_on_a_terminal_what_runs_is_shown_and_only_trouble_leaves_a_line(monkeypatch):
+    monkeypatch.setattr(progress.time, "monotonic", lambda: 100.0)
+    watcher = lines(is_terminal=True)
+    watcher.begin(["old", "base", "other", "next"], ["old"])
+    watcher.begin_job("base")
+    watcher.begin_job("other")
+    monkeypatch.setattr(progress.time, "monotonic", lambda: 110.0)
+    watcher.tell("base", 0.5, "epoch 4 of [at most] 8")
+    # half a job in 10 s, two and a half to go: 50 s
+    summary, base, other = shown(watcher).splitlines()
+    assert "1 of 4 done, 2 running, 1 waiting, about 50 s left" in summary
+    assert "base" in base
+    assert "epoch 4 of [at most] 8" in base
+    assert "other" in other
+    assert "begins" in other
+    watcher.end_job(Outcome("base", "done", seconds=10.0))
+    watcher.end_job(Outcome("other", "failed", "no."))
+    assert "2 of 4 done, 1 failed, 1 waiting" in shown(watcher)
+    written = watcher.console.file.getvalue()
+    assert "other failed: no." in written
+    assert "base done" not in written
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0.2, "about 1 s"), (89.0, "about 89 s"), (130.0, "about 2 min"), (7e3, "about 2 h")],
+)
+def test_time_left_is_short(seconds, words):
+    assert progress._about(seconds) == words
