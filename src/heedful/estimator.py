@@ -17,18 +17,22 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from heedful.auditing.audit import audit as ask_all
+from heedful.auditing.deep import check_same_documents, twins_wanted
 from heedful.auditing.questions import AuditSettings
 from heedful.auditing.record import Audit
 from heedful.auditing.subject import Judge, Subject
 from heedful.auditing.subjects import ClassifierSubject
+from heedful.auditing.twins import Twins, train_twins
 from heedful.errors import DataError, counted
 from heedful.importance.explanation import USUAL_MEASURES, Explanation
 from heedful.importance.explanation import explain as explain_text
+from heedful.jobs.progress import JobLines
 from heedful.model.alignments import Alignment
 from heedful.model.classifier import Pooling, TextClassifier
 from heedful.model.encoders import EncoderSettings
 from heedful.model.outputs import OutputSettings
 from heedful.model.projections import Projection
+from heedful.runs import RunFolder
 from heedful.text.documents import Corpus, Document, Documents, Split, share_out
 from heedful.training.optimizers import OptimizerSettings
 from heedful.training.progress import EpochLines
@@ -126,26 +130,32 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         dev: tuple[Texts, Labels] | None = None,
     ) -> "Classifier":
         """Train on texts and labels; `dev` = (texts, labels) chooses the best epoch if given."""
-        settings = Settings().with_(**self._changes())
+        settings = self.settings
+        task = self.task(texts, labels, dev)
+        with EpochLines("") if self.show_progress else nullcontext() as watcher:
+            self.trained_ = train(task, settings, device=self.device, watcher=watcher)
+        self.classes_ = np.array(task.classes)
+        return self
+
+    def task(self, texts: Texts, labels: Labels, dev: tuple[Texts, Labels] | None = None) -> Task:
+        """What `fit` would learn from: the documents, cut into train and dev."""
         listed = as_texts(texts)
         classes, numbers = _numbered(listed, labels)
         numbered = Labelled(listed, numbers)
         if dev is None:
-            train_part, dev_part = hold_out(numbered, self.dev_share, settings.training.seed)
+            train_part, dev_part = hold_out(numbered, self.dev_share, self.settings.training.seed)
         else:
             train_part, dev_part = numbered, _labelled(as_texts(dev[0]), dev[1], classes)
         nothing = Labelled([], np.empty(0, dtype=np.int64))
-        task = Task(tuple(classes), train_part, dev_part, nothing, {"name": "in memory"})
-        with EpochLines("") if self.show_progress else nullcontext() as watcher:
-            self.trained_ = train(task, settings, device=self.device, watcher=watcher)
-        self.classes_ = np.array(classes)
-        return self
+        return Task(tuple(classes), train_part, dev_part, nothing, {"name": "in memory"})
 
-    def _changes(self) -> dict[str, Any]:
-        """The settings that were given: what is left at its default, a recipe may change."""
+    @property
+    def settings(self) -> Settings:
+        """All settings; what is left at its default, the recipe may change."""
         defaults = inspect.signature(type(self).__init__).parameters
         given = {name: getattr(self, name) for name in STAGE_OF}
-        return {name: value for name, value in given.items() if value != defaults[name].default}
+        changes = {name: value for name, value in given.items() if value != defaults[name].default}
+        return Settings().with_(**changes)
 
     def predict_proba(self, texts: Texts) -> Float[ndarray, "documents classes"]:
         """Class probabilities; columns in the order of `classes_`."""
@@ -201,16 +211,51 @@ def audit(
     asked: Sequence[str] | None = None,
     *,
     judge: Judge | None = None,
+    deep: str | Path | None = None,
+    training: tuple[Texts, Labels] | None = None,
     name: str = "classifier",
 ) -> Audit:
     """Ask whether a classifier's attention explains its decisions on some documents.
 
-    The classifier is a fitted `Classifier`, or anything that keeps the protocol of `Subject`.
+    The classifier is a fitted `Classifier`, or anything that keeps the protocol of `Subject`. With
+    `deep`, a folder, about twenty twins of a `Classifier` are trained there for the questions that
+    take them; `training` are the texts and labels that it was fitted on.
     """
+    twins = None
+    if deep is not None:
+        twins = _train_twins(classifier, settings or AuditSettings(), asked, Path(deep), training)
     if isinstance(classifier, Classifier):
         check_is_fitted(classifier)
         classifier = ClassifierSubject(classifier.trained_)
-    return ask_all(classifier, documents, settings, asked, judge=judge, about={"name": name})
+    return ask_all(
+        classifier, documents, settings, asked, judge=judge, twins=twins, about={"name": name}
+    )
+
+
+def _train_twins(
+    classifier: "Classifier | Subject",
+    settings: AuditSettings,
+    asked: Sequence[str] | None,
+    folder: Path,
+    training: tuple[Texts, Labels] | None,
+) -> Twins:
+    """The twins of a fitted classifier, which is kept beside them."""
+    if not isinstance(classifier, Classifier) or training is None:
+        raise DataError(
+            "a deep audit trains twins of a fitted heedful.Classifier: give the texts and labels "
+            "that it was fitted on as `training`."
+        )
+    check_is_fitted(classifier)
+    task = classifier.task(*training)
+    check_same_documents(classifier.trained_, task)
+    run = folder / "itself"
+    if not RunFolder(run).is_finished:
+        classifier.save(run)
+    wanted = twins_wanted(settings, classifier.trained_.settings, asked)
+    with JobLines() as watcher:
+        return train_twins(
+            wanted, run, task, folder, chosen_words=settings.chosen_words, watcher=watcher
+        )
 
 
 def explain(

@@ -10,7 +10,9 @@ import vl_convert
 from heedful import plots
 from heedful.plots.decisive import LARGEST_JSD, _outline
 from heedful.plots.figure import GREY, ORANGE, by_prediction, shares
+from heedful.plots.flow import whole_numbers
 from heedful.plots.scores import _front
+from tests.plots.analyses import analysis_figures
 from tests.report.audits import made_audit
 
 
@@ -51,6 +53,18 @@ def scores() -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+ADVERSARIES = pd.DataFrame(
+    [
+        {"model": model, "adversary_weight": weight, "jsd": jsd, "tvd": slope * jsd}
+        for model, slope in (("this model", 0.1), ("words one by one", 0.6))
+        for weight, jsd in ((0.01, 0.2), (0.1, 0.45), (1.0, 0.6))
+    ]
+)
+SEEDS = pd.DataFrame(
+    {"seed_jsd": np.linspace(0.05, 0.3, 50), "permuted_jsd": np.linspace(0.1, 0.6, 50)}
+)
+
+
 @pytest.fixture(scope="module")
 def figures(documents, tables, scores) -> dict[str, plots.Figure]:
     return {
@@ -65,6 +79,9 @@ def figures(documents, tables, scores) -> dict[str, plots.Figure]:
         "word_weights": plots.word_weights(tables["words"]),
         "scores_forest": plots.scores_forest(scores),
         "pareto": plots.pareto(scores.drop_duplicates(["run", "question"])),
+        "tvd_jsd_frontier": plots.tvd_jsd_frontier(ADVERSARIES),
+        "seed_distance": plots.seed_distance(SEEDS),
+        **analysis_figures(),
     }
 
 
@@ -162,6 +179,17 @@ def test_a_score_that_is_no_number_is_drawn_nowhere(scores):
     assert vl_convert.vegalite_to_svg(plots.scores_forest(missing).chart.to_dict())
 
 
+@pytest.mark.parametrize(
+    ("last", "marks"),
+    [(3, [0, 1, 2, 3]), (24, [0, 5, 10, 15, 20]), (40, [0, 10, 20, 30, 40])],
+)
+def test_epochs_are_marked_at_whole_numbers(last, marks):
+    assert whole_numbers(pd.Series(range(last + 1))).to_dict()["values"] == marks
+
+
 def test_plots_and_report_need_no_torch():
-    code = "import sys, heedful.plots, heedful.report; sys.exit('torch' in sys.modules)"
+    code = (
+        "import sys, heedful.plots, heedful.report, heedful.report.analyses; "
+        "sys.exit('torch' in sys.modules)"
+    )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

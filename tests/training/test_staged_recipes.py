@@ -17,7 +17,7 @@ from heedful.training.recipes.imposed import UnderAttentionOf
 from heedful.training.recipes.mask_neutral import MaskNeutral
 from heedful.training.recipes.random_pretraining import RandomPretraining
 from heedful.training.recipes.selector import Selector
-from heedful.training.recipes.vat import VAT, compress
+from heedful.training.recipes.vat import VAT, Spread, compress
 from tests.importance.models import VOCABULARY, a_batch, a_model
 
 TEXTS = ["good fine film", "fine plot good", "bad poor film", "poor plot bad"] * 6
@@ -102,7 +102,7 @@ def test_without_a_penalty_or_noise_the_compressor_fits_the_labels():
                 numbers.zero_()
         model.output.spread[-1].bias.fill_(-50.0)  # no noise
         plain = torch.nn.functional.cross_entropy(model.output(context), batch.labels)
-        free, weighed = (float(compress(w)(model, batch, rng())) for w in (0.0, 1.0))
+        free, weighed = (float(compress(w, Spread())(model, batch, rng())) for w in (0.0, 1.0))
     assert free == pytest.approx(float(plain), rel=1e-3)
     assert weighed > free
 

@@ -27,6 +27,7 @@ from heedful.auditing.questions.question import Chunk, Conclusion, Found, Measur
 from heedful.auditing.record import Answer, Audit, Column, Table
 from heedful.auditing.showing import show_documents
 from heedful.auditing.subject import Judge, Reading, Subject, Words
+from heedful.auditing.twins import Twins
 from heedful.errors import DataError
 from heedful.text.documents import Document, Documents, fingerprints, words_in_spans
 
@@ -55,14 +56,16 @@ def audit(
     asked: Sequence[str] | None = None,
     *,
     judge: Judge | None = None,
+    twins: Twins | None = None,
     request: Request | None = None,
     about: dict[str, Any] | None = None,
 ) -> Audit:
     """Ask the questions (all, unless some are named) of a subject on some documents.
 
-    `judge` says whose predictions telling looks at; without one, the subject's own.
+    `judge` says whose predictions telling looks at; without one, the subject's own. `twins` are
+    models trained anew, for the questions that take them.
     """
-    settings, request = settings or AuditSettings(), request or Request()
+    settings, request, twins = settings or AuditSettings(), request or Request(), twins or Twins()
     if not len(documents):
         raise DataError("there is no document to audit on.")
     if settings.rationale_words is None:
@@ -70,10 +73,11 @@ def audit(
     names = dict.fromkeys(asked or questions)
     asking = sorted(map(questions.make, names), key=lambda question: question.place)
     _check_labels(subject, documents)
-    why_not = {question.name: question.why_not(subject) for question in asking}
+    why_not = {question.name: question.why_not(subject, twins) for question in asking}
     able = [question for question in asking if not why_not[question.name]]
     plan = _plan(documents, settings, request)
-    parts, groups = _measure(subject, judge or subject, documents, settings, able, plan, request)
+    asked_of = Asked(subject, judge or subject, twins)
+    parts, groups = _measure(asked_of, documents, settings, able, plan, request)
     chosen = np.sort(np.concatenate(groups))
     position = np.full(len(documents), -1)
     position[chosen] = np.arange(len(chosen))
@@ -128,9 +132,17 @@ def audit(
 BASE = "documents"  # what is noted of each document, whatever is asked
 
 
+@dataclass(frozen=True)
+class Asked:
+    """Who is asked."""
+
+    subject: Subject
+    judge: Judge
+    twins: Twins
+
+
 def _measure(
-    subject: Subject,
-    judge: Judge,
+    asked: Asked,
     documents: Documents,
     settings: AuditSettings,
     able: Sequence[Question],
@@ -147,13 +159,13 @@ def _measure(
         if part is None:
             some = documents.take(group.tolist())
             of_group = (samples[0][group], samples[1][group])
-            part = _measure_group(subject, judge, some, settings, able, of_group, number)
+            part = _measure_group(asked, some, settings, able, of_group, number)
             store.put(number, part)
         return part
 
     parts: list[Part] = []
     groups: list[Group] = []
-    workers = torch.get_num_threads() if subject.reads_side_by_side else 1
+    workers = torch.get_num_threads() if asked.subject.reads_side_by_side else 1
     with _threads(workers) as pool:
         for wave in plan:
             done, ahead = sum(map(len, groups)), sum(map(len, wave))
@@ -186,8 +198,7 @@ def _threads(workers: int) -> Iterator[ThreadPoolExecutor]:
 
 
 def _measure_group(
-    subject: Subject,
-    judge: Judge,
+    asked: Asked,
     documents: Documents,
     settings: AuditSettings,
     able: Sequence[Question],
@@ -195,14 +206,14 @@ def _measure_group(
     number: int,
 ) -> Part:
     """What every question finds in one group of documents."""
-    reading = subject.read(documents.texts)
+    reading = asked.subject.read(documents.texts)
     marks = _marks(reading, documents)
-    part = {BASE: _base(subject, reading, documents)}
+    part = {BASE: _base(asked.subject, reading, documents)}
     measured: dict[str, Words] = {}
     for question in able:
         chunk = Chunk(
-            subject=subject,
-            judge=judge,
+            subject=asked.subject,
+            judge=asked.judge,
             reading=reading,
             labels=part[BASE].columns["label_number"].astype(np.int64),
             is_marked=marks,
@@ -212,6 +223,7 @@ def _measure_group(
             settings=settings,
             rng=np.random.default_rng([settings.seed, number, question.place]),
             measured=measured,
+            twins=asked.twins,
         )
         part[question.name] = question.measure(chunk)
     return part

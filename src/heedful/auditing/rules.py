@@ -1,7 +1,8 @@
 """The rules of the verdict, all in one place.
 
 A test is *judged* only once its cut has been measured on models with a known answer. Until then one
-test of three questions is judged with a provisional cut; all others are *reported*.
+test of three questions is judged with a provisional cut; all others are *reported*. `needed` is a
+gain in points of accuracy, which means the same everywhere: its cut is 0.5 points.
 
     supported      the whole interval of the score lies above the cut
     contradicted   the whole interval lies below it
@@ -17,7 +18,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from heedful.auditing.metrics.registry import Better
-from heedful.auditing.summary import Score
+from heedful.auditing.summary import Interval, Score
 
 Judgement = Literal["supported", "contradicted", "undecided", "reported"]
 Verdict = Literal["may", "may-not", "not-safe"]
@@ -25,6 +26,8 @@ Verdict = Literal["may", "may-not", "not-safe"]
 # Provisional: an honest model on planted evidence scores about 0.4 on permutation, since several
 # states carry the same message; the other two ask for half of what the best measure reaches.
 CUTS = {"permutation": 0.1, "comprehensiveness": 0.5, "auprc": 0.5}
+
+GAIN = 0.005  # of accuracy over twins with uniform weights: what attention must be worth
 
 FEWEST = 20  # different documents: an interval over fewer says little
 
@@ -55,6 +58,14 @@ def judge(
     if low > CUTS[test]:
         return "supported"
     return "contradicted" if high < CUTS[test] else "undecided"
+
+
+def judge_gain(interval: Interval, distinct: int) -> Judgement:
+    """The judgement on the gain in accuracy over uniform weights: it needs no controls."""
+    low, high = interval
+    if distinct < FEWEST or not (low > GAIN or high < GAIN):
+        return "undecided"
+    return "supported" if low > GAIN else "contradicted"
 
 
 def answer(judgements: Iterable[Judgement]) -> Judgement:

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from heedful.cli import audit, compare, demo, explain, listing, predict, train
+from heedful.cli import analyse, audit, compare, demo, explain, listing, predict, probe, train
 
 app = typer.Typer(
     help="May you read your text classifier's attention as an explanation? "
@@ -20,6 +20,8 @@ app.command("predict")(predict.predict)
 app.command("explain")(explain.explain)
 app.command("audit")(audit.audit)
 app.command("compare")(compare.compare)
+app.command("analyse")(analyse.analyse)
+app.add_typer(probe.probe, name="probe")
 app.command("list")(listing.list_members)
 
 

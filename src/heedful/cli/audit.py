@@ -46,6 +46,19 @@ def audit(
     judge: Annotated[
         str, typer.Option(help="Whose predictions erasure looks at: self, or another run.")
     ] = "self",
+    deep: Annotated[
+        bool, typer.Option("--deep", help="Also ask what takes models trained anew; needs -o.")
+    ] = False,
+    train_data: Annotated[
+        str | None,
+        typer.Option("--train", help="With --deep: what the run was trained on. Default: found."),
+    ] = None,
+    cores: Annotated[
+        int | None, typer.Option(help="With --deep: train so many models at once. Default: all.")
+    ] = None,
+    memory: Annotated[
+        float | None, typer.Option(help="With --deep: GiB that they may take together.")
+    ] = None,
     fail_on: Annotated[
         str | None, typer.Option(help="Leave with code 1 on may-not, or on not-safe and worse.")
     ] = None,
@@ -57,15 +70,19 @@ def audit(
 ) -> None:
     """Ask whether attention explains this model's decisions, and say so in a sentence.
 
-    A corpus is audited on its test part. Eight of the ten questions need only the trained model and
-    are asked; needed and stable take models trained anew and are listed as not asked.
+    A corpus is audited on its test part. Eight of the ten questions need only the trained model;
+    needed and stable, and parts of exclusive and leak-free, take models trained anew: --deep trains
+    about twenty, in parallel, and goes on where it was stopped with --resume.
     """
+    from dataclasses import replace
+
     from heedful import runs
     from heedful.auditing.audit import Request, audit
     from heedful.auditing.judge import TrainedJudge
     from heedful.auditing.questions import AuditSettings
     from heedful.auditing.subjects import ClassifierSubject
     from heedful.cli import show
+    from heedful.cli.deep import Deep
     from heedful.cli.request import seconds_in
     from heedful.config import at_least
     from heedful.errors import UsageError, counted
@@ -80,14 +97,25 @@ def audit(
     of_judge = None
     if judge != "self":
         of_judge = TrainedJudge(Trained.load(judge, device), trained.classes)
+    settings = AuditSettings(seed=seed)
     found = documents_to_audit(data, text, label, data_dir)
+    plan = None
+    if deep:
+        plan = Deep.checked(run, trained, train_data, data_dir, output, cores, memory, device)
+    elif train_data is not None or cores is not None or memory is not None:
+        raise UsageError("--train, --cores and --memory go with --deep.")
     chosen, trained_on = unseen(trained, found[0], include_trained)
     if not quiet and len(chosen) < len(found[0]):
         left_out = counted(len(found[0]) - len(chosen), "document")
         show.note(f"note: {left_out} left out, trained on; --include-trained audits them too")
-    settings = AuditSettings(seed=seed, rationale_words=found[1])
+    settings = replace(settings, rationale_words=found[1])
     has_budget = seconds is not None
-    parts = _parts(output, resume, trained, chosen, settings, documents, has_budget, judge, ask)
+    parts = _parts(
+        output, resume, trained, chosen, settings, documents, has_budget, judge, ask, deep
+    )
+    twins = None
+    if plan is not None:
+        twins = plan.twins(settings, ask, None if judge == "self" else Path(judge), quiet)
     total = min(len(chosen), documents or len(chosen))
     with show.DocumentBar(total, is_shown=not quiet) as bar:
         result = audit(
@@ -96,6 +124,7 @@ def audit(
             settings,
             ask,
             judge=of_judge,
+            twins=twins,
             request=Request(documents, seconds, parts, bar.advance),
             about={
                 "name": run.resolve().name,
@@ -166,6 +195,7 @@ def _parts(
     has_budget: bool,
     judge: str,
     ask: list[str] | None,
+    deep: bool,
 ) -> "PartsInFolder | None":
     """Where the audit keeps what it has done, so that it can be resumed."""
     import hashlib
@@ -181,13 +211,15 @@ def _parts(
         if resume:
             raise UsageError("--resume goes on with what is kept in a folder: give it with -o.")
         return None
+    has_twins_only = (output / runs.TWINS).is_dir() and not (output / runs.AUDIT).is_file()
+    is_unfinished = (output / runs.PARTS).is_dir() or has_twins_only
     if not resume:
-        if (output / runs.PARTS).is_dir():
+        if is_unfinished:
             raise UsageError(
                 f"{output} holds an unfinished audit: go on with --resume, or choose another."
             )
         RunFolder.new(output)
-    elif not (output / runs.PARTS).is_dir():
+    elif not is_unfinished:
         raise UsageError(f"{output} holds no unfinished audit to resume.")
     said = [(d.text, d.label, d.rationale) for d in documents]
     request = {
@@ -197,6 +229,7 @@ def _parts(
         "budget": has_budget,
         "judge": judge,
         "questions": ask or "all",
+        "deep": deep,
         **plain(asdict(settings)),
     }
     return PartsInFolder(output, request)

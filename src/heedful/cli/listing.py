@@ -66,12 +66,14 @@ def _list_settings(json: bool) -> None:
 
 
 def _families() -> dict[str, "Registry[Any]"]:
+    from heedful.analysis.instruments import analyses
     from heedful.auditing.metrics import metrics
     from heedful.auditing.questions import questions
     from heedful.counterfactual import counterfactuals
     from heedful.importance import importances
     from heedful.model.alignments import alignments
     from heedful.model.encoders import encoders
+    from heedful.model.outputs import outputs
     from heedful.model.projections import projections
     from heedful.text.datasets import corpora
     from heedful.training.optimizers import optimizers
@@ -82,6 +84,7 @@ def _families() -> dict[str, "Registry[Any]"]:
         "encoders": encoders,
         "alignments": alignments,
         "projections": projections,
+        "outputs": outputs,
         "recipes": recipes,
         "optimizers": optimizers,
         "profiles": profiles,
@@ -89,6 +92,7 @@ def _families() -> dict[str, "Registry[Any]"]:
         "counterfactuals": counterfactuals,
         "questions": questions,
         "metrics": metrics,
+        "analyses": analyses,
         "corpora": corpora,
     }
 

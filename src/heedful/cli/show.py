@@ -3,7 +3,7 @@
 import json
 import sys
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -122,6 +122,9 @@ def audited(audit: "Audit") -> Iterator[Text]:
         yield Text(f"  {answer.asks}", style="dim")
         for test in answer.tests:
             yield Text(f"  {_test_line(test)}")
+        for fact in audit.evidence.get("facts", ()):
+            if fact["question"] == answer.question:
+                yield Text(f"  {_fact_line(fact)}", style="dim")
     if audit.instead:
         yield Text(f"\n{audit.instead}", style="bold")
     cuts = ", ".join(f"{test} {cut}" for test, cut in CUTS.items())
@@ -185,9 +188,19 @@ def _test_line(test: "TestResult") -> str:
     between = (
         f"{test.name:<40} {score.value:6.3f} between {score.floor:6.3f} and {score.ceiling:6.3f}: "
     )
+    if np.isnan(score.ceiling):
+        return f"{test.name:<40} {score.value:6.3f} beside  {score.floor:6.3f}: {test.note}{judged}"
     if np.isnan(score.score):
         return f"{between}no score, floor and ceiling do not separate here{judged}"
     return f"{between}score {score.score:5.2f} [{low:.2f}, {high:.2f}]{judged}"
+
+
+def _fact_line(fact: Mapping[str, Any]) -> str:
+    note = f"  {fact['note']}" if fact["note"] else ""
+    if fact["mean"] is None or np.isnan(fact["mean"]):
+        return f"{fact['name']:<40} no number{note}"
+    between = f"[{fact['low']:.3f}, {fact['high']:.3f}]"
+    return f"{fact['name']:<40} {fact['mean']:6.3f} {between}{note}"
 
 
 class DocumentBar:

@@ -2,9 +2,18 @@
 
 from heedful.plots.agreeing import agreement, influence
 from heedful.plots.decisive import adversarial_distance, permutation_effect
+from heedful.plots.dots import dot_product_curves, dot_products
 from heedful.plots.figure import Figure
+from heedful.plots.flow import flow_numbers, flow_scores, flow_terms
+from heedful.plots.imbalance import label_imbalance
+from heedful.plots.information import information
+from heedful.plots.iterations import iterations
+from heedful.plots.local_global import local_against_global
 from heedful.plots.scores import pareto, scores_forest
+from heedful.plots.sentences import sentence_vectors
+from heedful.plots.sentiment import word_sentiment
 from heedful.plots.telling import deletion_curves, keep_curves, measures_ranking
+from heedful.plots.twins import seed_distance, tvd_jsd_frontier
 from heedful.plots.words import word_scatter, word_weights
 
 __all__ = [
@@ -12,12 +21,25 @@ __all__ = [
     "adversarial_distance",
     "agreement",
     "deletion_curves",
+    "dot_product_curves",
+    "dot_products",
+    "flow_numbers",
+    "flow_scores",
+    "flow_terms",
     "influence",
+    "information",
+    "iterations",
     "keep_curves",
+    "label_imbalance",
+    "local_against_global",
     "measures_ranking",
     "pareto",
     "permutation_effect",
     "scores_forest",
+    "seed_distance",
+    "sentence_vectors",
+    "tvd_jsd_frontier",
     "word_scatter",
+    "word_sentiment",
     "word_weights",
 ]

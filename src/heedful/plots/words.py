@@ -20,7 +20,7 @@ def word_scatter(words: pd.DataFrame) -> Figure:
         .head(WORDS_PER_KIND)[["word", "kind", "attention_score", "polarity", "occurrences"]]
         .round({"attention_score": 4, "polarity": 4})
     )
-    kinds = _kinds(words)
+    kinds = kinds_of(words)
     base = alt.Chart(shown).encode(
         x=alt.X(
             "polarity:Q",
@@ -28,7 +28,7 @@ def word_scatter(words: pd.DataFrame) -> Figure:
             axis=alt.Axis(grid=True),
         ),
         y=alt.Y("attention_score:Q", title="attention score, before normalising"),
-        color=alt.Color("kind:N", scale=_colours(kinds), title=None),
+        color=alt.Color("kind:N", scale=kind_colours(kinds), title=None),
     )
     dots = base.mark_point(filled=True, size=34, opacity=0.7).encode(
         shape=alt.Shape("kind:N", scale=shape_scale(kinds), title=None),
@@ -62,7 +62,7 @@ def _furthest(shown: pd.DataFrame) -> pd.DataFrame:
 
 def word_weights(words: pd.DataFrame) -> Figure:
     """Rows kind, weight -> a box per kind of word."""
-    kinds = _kinds(words)
+    kinds = kinds_of(words)
     boxes = []
     for kind in kinds:
         weights = words.loc[words["kind"] == kind, "weight"].to_numpy(dtype=np.float64)
@@ -75,7 +75,7 @@ def word_weights(words: pd.DataFrame) -> Figure:
         y=alt.Y(
             "kind:N", sort=None, title=None, axis=alt.Axis(grid=False, ticks=False, domain=False)
         ),
-        color=alt.Color("kind:N", scale=_colours(kinds), legend=None),
+        color=alt.Color("kind:N", scale=kind_colours(kinds), legend=None),
         tooltip=[
             "kind:N",
             alt.Tooltip("words:Q", format=","),
@@ -104,12 +104,13 @@ def word_weights(words: pd.DataFrame) -> Figure:
     )
 
 
-def _kinds(words: pd.DataFrame) -> list[str]:
+def kinds_of(words: pd.DataFrame) -> list[str]:
     """The labels in order, then neutral."""
     kinds = sorted(set(words["kind"]) - {NEUTRAL})
     return [*kinds, *([NEUTRAL] if NEUTRAL in set(words["kind"]) else [])]
 
 
-def _colours(kinds: list[str]) -> alt.Scale:
+def kind_colours(kinds: list[str]) -> alt.Scale:
+    """Grey for neutral words, a colour for each label."""
     colours = [GREY if kind == NEUTRAL else OTHERS[n % len(OTHERS)] for n, kind in enumerate(kinds)]
     return alt.Scale(domain=kinds, range=colours)

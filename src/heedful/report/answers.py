@@ -8,7 +8,7 @@ from typing import Any
 
 from heedful.auditing.metrics.registry import Better
 from heedful.auditing.record import Answer, Audit, TestResult
-from heedful.auditing.rules import CUTS
+from heedful.auditing.rules import CUTS, GAIN
 from heedful.auditing.summary import Score
 from heedful.report.drawn import spoken
 
@@ -165,6 +165,9 @@ test_row.__test__ = False  # type: ignore[attr-defined]
 
 
 def _rule(test: TestResult) -> str:
+    if math.isnan(test.score.ceiling) and test.judgement != "reported":
+        points = number(100 * GAIN, 1)
+        return f"supported if the whole interval lies above {points} points, contradicted if below"
     if test.name not in CUTS:
         return ""
     if test.judgement == "undecided" and not test.score.separates(test.better):

@@ -36,6 +36,8 @@ class Drawing:
 DRAWINGS = (
     Drawing("decisive", plots.permutation_effect, ("max_weight", "permuted_tvd", "prediction")),
     Drawing("exclusive", plots.adversarial_distance, ("epsilon_max_jsd",)),
+    Drawing("exclusive", plots.tvd_jsd_frontier, ("model", "jsd", "tvd"), "frontier"),
+    Drawing("stable", plots.seed_distance, ("seed_jsd", "permuted_jsd")),
     Drawing("telling", plots.deletion_curves, ("measure", "k"), "curves"),
     Drawing("telling", plots.keep_curves, ("measure", "k"), "curves"),
     Drawing(INSTEAD, plots.measures_ranking, ("measure", "comprehensiveness"), "measures"),
@@ -75,7 +77,7 @@ def figures(audits: Mapping[str, Audit]) -> dict[str, list[Drawn]]:
         found.setdefault(SCORES, {})[figure.title] = [("", figure)]
     return {
         place: [
-            Drawn(title, by_run[0][1].caption, tuple(_panel(run, figure, f"{place}-{n}-{m}")
+            Drawn(title, by_run[0][1].caption, tuple(panel(run, figure, f"{place}-{n}-{m}")
                   for m, (run, figure) in enumerate(by_run)))
             for n, (title, by_run) in enumerate(titles.items())
         ]
@@ -155,7 +157,8 @@ def _table(rows: tuple[Mapping[str, Any], ...]) -> pd.DataFrame:
     )
 
 
-def _panel(run: str, figure: Figure, name: str) -> Panel:
+def panel(run: str, figure: Figure, name: str) -> Panel:
+    """A figure as a picture and as what the page makes live."""
     chart = figure.chart.to_dict(validate=False)
     chart.pop("$schema", None)
     svg = vl_convert.vegalite_to_svg(chart, allowed_base_urls=[])

@@ -62,7 +62,7 @@ def render(audits: Mapping[str, Audit], *, title: str | None = None) -> str:
         for panel in figure.panels
     }
     names = " and ".join(audits)
-    return _page(
+    return make_page(
         "report.html",
         title=title or f"Audit of {names}",
         subjects=[_subject(run, audit) for run, audit in audits.items()],
@@ -84,7 +84,7 @@ def explanation_page(explanation: "Explanation") -> str:
     """One text explained: the text once per measure, and the prediction without its top words."""
     offsets = [(start, end) for start, end in explanation.offsets.tolist()]
     scores = {measure: numbers.tolist() for measure, numbers in explanation.scores.items()}
-    return _page(
+    return make_page(
         "explanation.html",
         title=f"Explained: {explanation.prediction}",
         explanation=explanation,
@@ -94,7 +94,8 @@ def explanation_page(explanation: "Explanation") -> str:
     )
 
 
-def _page(template: str, *, charts: dict[str, Any], **content: Any) -> str:
+def make_page(template: str, *, charts: dict[str, Any], **content: Any) -> str:
+    """A template filled in, its scripts and style allowed by their hashes and nothing else."""
     environment = _environment()
     style = Markup(environment.get_template("style.css").render())
     scripts = [Markup(environment.get_template("page.js").render())]
@@ -158,11 +159,11 @@ def _subject(run: str, audit: Audit) -> Subject:
         why=answers.why(audit),
         tally=answers.tally(audit),
         facts=[
-            *_flat(audit.about),
+            *flat(audit.about),
             ("documents audited", f"{audit.documents:,} of {audit.available:,}"),
             *left_out,
         ],
-        settings=list(_flat(audit.settings)),
+        settings=list(flat(audit.settings)),
         flips={
             (bool(row["top_flips"]), bool(row["other_flips"])): (
                 int(row["documents"]),
@@ -173,11 +174,11 @@ def _subject(run: str, audit: Audit) -> Subject:
     )
 
 
-def _flat(settings: Mapping[str, Any], inside: str = "") -> Iterator[tuple[str, str]]:
+def flat(settings: Mapping[str, Any], inside: str = "") -> Iterator[tuple[str, str]]:
     """Settings within settings as one list of names and values."""
     for name, value in settings.items():
         if isinstance(value, Mapping):
-            yield from _flat(value, f"{inside}{name} · ")
+            yield from flat(value, f"{inside}{name} · ")
         elif isinstance(value, list | tuple):
             yield f"{inside}{spoken(str(name))}", ", ".join(map(str, value))
         elif isinstance(value, float):

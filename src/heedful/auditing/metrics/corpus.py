@@ -62,13 +62,18 @@ def information_terms(
     second: Int[ndarray, " words"],
     document: DocumentOf,
     documents: int,
+    *,
+    in_nats: bool = False,
+    miller_madow: bool = False,
 ) -> PerDocument:
     """Terms of the mutual information of two labellings, as a share of the first's entropy.
 
     I / H = sum p(a, b) log (p(a, b) / p(a) p(b)) / - sum p(a) log p(a)
 
-    1: the second labelling tells the first. Counts are plugged in, which flatters small samples:
-    compare with a control on the same words.
+    1: the second labelling tells the first. With `in_nats`, I alone. Counts are plugged in, which
+    flatters small samples: compare with a control on the same words. `miller_madow` takes off what
+    chance is expected to add, to first order: H grows by (values - 1) / 2 words, I changes by
+    (values of a + values of b - pairs - 1) / 2 words, which overshoots where most pairs are rare.
     """
     rows, a = np.unique(first, return_inverse=True)
     columns, b = np.unique(second, return_inverse=True)
@@ -80,7 +85,10 @@ def information_terms(
     words = max(1, len(a))
     information = np.log(together * words / (of_a * of_b))
     surprise = np.log(words / of_a)
+    if miller_madow:
+        information = information + (len(rows) + len(columns) - len(pairs) - 1) / (2 * words)
+        surprise = surprise + (len(rows) - 1) / (2 * words)
     sums = np.bincount(document, information, minlength=documents)
     entropy = surprise.mean() if len(surprise) else 0.0
     counts = np.bincount(document, minlength=documents).astype(np.float64)
-    return ratio_terms(sums, counts * entropy)
+    return ratio_terms(sums, counts if in_nats else counts * entropy)

@@ -17,6 +17,7 @@ from heedful.auditing.questions.question import (
 )
 from heedful.auditing.record import Table
 from heedful.auditing.subject import KnowsWords, Subject
+from heedful.auditing.twins import Twins
 
 NEUTRAL, NO_KIND = -1, -2
 SHOWN_WORDS = 400  # of each kind, in the table of words
@@ -32,10 +33,10 @@ class Discerning(Question):
     asks = "Do words tied to a label get higher attention scores than neutral words, everywhere?"
     needs = KnowsWords
 
-    def why_not(self, subject: Subject) -> str:
+    def why_not(self, subject: Subject, twins: Twins) -> str:
         """Scores before the projection are needed too."""
         lacks = not {"attention-score", "polarity"} <= set(subject.measures)
-        return super().why_not(subject) or ("it has no attention scores" if lacks else "")
+        return super().why_not(subject, twins) or ("it has no attention scores" if lacks else "")
 
     def measure(self, chunk: Chunk) -> Measured:
         """Score, polarity and weight of every polar or neutral word."""

@@ -1,11 +1,16 @@
 """Could a very different attention have led to the same prediction?"""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from jaxtyping import Float
+from numpy import ndarray
 
+from heedful.auditing.frontier import area_interval, tvd_terms
 from heedful.auditing.metrics.divergence import js_divergence, max_js_divergence
 from heedful.auditing.questions.question import (
+    AuditSettings,
     Chunk,
     Conclusion,
     Found,
@@ -13,7 +18,15 @@ from heedful.auditing.questions.question import (
     Question,
     questions,
 )
-from heedful.auditing.subject import Decides
+from heedful.auditing.record import Column, TestResult
+from heedful.auditing.subject import Decides, Reading
+from heedful.auditing.twins import CONTEXT_FREE, Twin, adversary
+from heedful.training.settings import Settings
+
+ADVERSARY = "adversary-"
+CONTROL = "mlp-trained"
+CONTROL_ADVERSARY = "mlp-against-"
+AT_JSD = 0.4
 
 
 @questions.register("exclusive")
@@ -26,6 +39,16 @@ class Exclusive(Question):
     asks = "Could a very different attention have led to the same prediction?"
     needs = Decides
 
+    def twins(self, settings: AuditSettings, run: Settings) -> tuple[Twin, ...]:
+        """Adversaries of the run, and of a model that sees one word at a time."""
+        epochs, weights = settings.adversary_epochs, settings.adversary_weights
+        own = [adversary(weight, epochs, run) for weight in weights]
+        others = [
+            adversary(weight, epochs, run, base=CONTROL, name=CONTROL_ADVERSARY)
+            for weight in weights
+        ]
+        return (*own, Twin(CONTROL, CONTEXT_FREE), *others)
+
     def measure(self, chunk: Chunk) -> Measured:
         """The largest divergence found with the same prediction, and the largest there is."""
         subject, reading, settings = chunk.subject, chunk.reading, chunk.settings
@@ -37,12 +60,16 @@ class Exclusive(Question):
         )
         # The attention itself is always within epsilon, at distance 0.
         allowed = np.where(moved <= settings.epsilon, distance, 0.0)
-        return Measured(
-            {
-                "epsilon_max_jsd": allowed.max(axis=1),
-                "max_jsd": max_js_divergence(reading.weights, reading.is_token),
-            }
-        )
+        columns = {
+            "epsilon_max_jsd": allowed.max(axis=1),
+            "max_jsd": max_js_divergence(reading.weights, reading.is_token),
+        }
+        columns |= _distances(reading, chunk.twins.named(ADVERSARY), "adversary")
+        control = chunk.twins.subjects.get(CONTROL)
+        if control is not None:
+            others = chunk.twins.named(CONTROL_ADVERSARY)
+            columns |= _distances(control.read(reading.texts), others, "control_adversary")
+        return Measured(columns)
 
     def conclude(self, found: Found) -> Conclusion:
         """Between the farthest attention there is and none: lower is better."""
@@ -55,4 +82,87 @@ class Exclusive(Question):
             "epsilon-max JSD", "lower", columns["epsilon_max_jsd"], columns["max_jsd"], 0.0,
             note=note,
         )  # fmt: skip
-        return Conclusion((test,))
+        frontier = self._frontier(found)
+        return Conclusion((test, *frontier.tests), frontier.evidence)
+
+    def _frontier(self, found: Found) -> Conclusion:
+        """What trained adversaries pay for looking elsewhere, beside a context-free model's."""
+        own = _points(found, "adversary")
+        if own is None:
+            return Conclusion()
+        own_terms = tvd_terms(own.jsd, own.tvd, AT_JSD)
+        rows = _rows("this model", own)
+        facts = [_area(found, "this model", own)]
+        tests: tuple[TestResult, ...] = ()
+        control = _points(found, "control_adversary")
+        if control is not None:
+            rows += _rows("words one by one", control)
+            facts.append(_area(found, "words one by one", control))
+            ceiling = tvd_terms(control.jsd, control.tvd, AT_JSD)
+            if own_terms is not None and ceiling is not None:
+                note = f"of adversaries trained with weights {_weights(found)}"
+                tests = (
+                    found.test("TVD at JSD 0.4", "higher", own_terms, 0.0, ceiling, note=note),
+                )
+        if own_terms is not None and not tests:
+            facts.append(found.fact("TVD at JSD 0.4", own_terms))
+        return Conclusion(tests, {"frontier": tuple(rows), "facts": tuple(facts)})
+
+
+@dataclass(frozen=True)
+class Points:
+    """How far each trained adversary came, document by document."""
+
+    weights: tuple[float, ...]
+    jsd: Float[ndarray, "adversaries documents"]
+    tvd: Float[ndarray, "adversaries documents"]
+
+
+def _distances(
+    reading: Reading, adversaries: Mapping[str, Decides], name: str
+) -> dict[str, Column]:
+    """Divergence of the weights and of the predictions from each adversary's."""
+    columns = {}
+    for weight, twin in adversaries.items():
+        other = twin.read(reading.texts)
+        columns[f"{name}_jsd_{weight}"] = js_divergence(other.weights, reading.weights)
+        columns[f"{name}_tvd_{weight}"] = reading.moved(other.probabilities[:, None])[:, 0]
+    return columns
+
+
+def _points(found: Found, name: str) -> Points | None:
+    weights = [w for w in found.settings.adversary_weights if f"{name}_jsd_{w:g}" in found.columns]
+    if not weights:
+        return None
+    jsd, tvd = (
+        np.stack([found.columns[f"{name}_{kind}_{w:g}"] for w in weights])
+        for kind in ("jsd", "tvd")
+    )
+    return Points(tuple(weights), jsd, tvd)
+
+
+def _rows(model: str, points: Points) -> list[dict[str, object]]:
+    """The adversaries as rows for a figure."""
+    means = zip(
+        points.weights, np.nanmean(points.jsd, axis=1), np.nanmean(points.tvd, axis=1), strict=True
+    )
+    return [
+        {"model": model, "adversary_weight": weight, "jsd": float(jsd), "tvd": float(tvd)}
+        for weight, jsd, tvd in means
+    ]
+
+
+def _area(found: Found, model: str, points: Points) -> dict[str, object]:
+    """The area under a frontier, from resampled documents."""
+    value, low, high, documents = area_interval(
+        points.jsd, points.tvd, found.rng, found.settings.bootstrap
+    )
+    return {
+        "question": found.question, "name": f"area under the TVD-JSD frontier, {model}",
+        "note": "TVD over JSD from 0 to 0.69; larger: harder to fool",
+        "mean": value, "low": low, "high": high, "documents": documents,
+    }  # fmt: skip
+
+
+def _weights(found: Found) -> str:
+    return ", ".join(f"{weight:g}" for weight in found.settings.adversary_weights)

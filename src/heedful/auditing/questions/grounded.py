@@ -1,14 +1,13 @@
 """Does the state at a word still speak of that word?"""
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from numpy import ndarray
 
-from heedful.auditing.metrics.corpus import information_terms
 from heedful.auditing.metrics.divergence import normalised_entropy
+from heedful.auditing.metrics.information import word_information
 from heedful.auditing.metrics.states import conicity
 from heedful.auditing.questions.question import (
     Chunk,
@@ -22,7 +21,6 @@ from heedful.auditing.record import Column
 from heedful.auditing.subject import ShowsStates
 
 KINDS = ("embedded", "hidden", "untrained")
-STATES_PER_CLUSTER = 20
 
 
 @questions.register("grounded")
@@ -60,7 +58,17 @@ class Grounded(Question):
         """Information between shuffled states and embeddings; own influence between 1/n and 1."""
         columns = found.columns
         tests, facts = [], []
-        information = _information(found)
+        settings, words = found.settings, found.measured.words
+        information = word_information(
+            words["word"],
+            found.measured.document,
+            {kind: words[kind] for kind in KINDS},
+            len(found.labels),
+            frequent_words=settings.frequent_words,
+            clusters=settings.clusters,
+            seed=settings.seed,
+            rng=found.rng,
+        )
         if information:
             value, floor, ceiling = (information[k] for k in ("hidden", "shuffled", "embedded"))
             tests.append(found.test("mutual information", "higher", value, floor, ceiling))
@@ -84,52 +92,3 @@ def _mean_entropy(shares: Float[ndarray, "documents words words"], is_token: nda
     entropy = normalised_entropy(shares.reshape(-1, words), rows).reshape(documents, words)
     total = np.where(is_token, entropy, 0.0).sum(axis=1)
     return total / np.maximum(is_token.sum(axis=1), 1)
-
-
-def _information(found: Found) -> dict[str, Column]:
-    """Share of the words' entropy that the cluster of a state tells, per kind of state.
-
-    States are clustered by mini-batch k-means, the most frequent words counted (the estimator of
-    Voita et al. 2019). `shuffled`: states dealt out anew among the words of their document.
-    """
-    settings, documents = found.settings, len(found.labels)
-    words, document = found.measured.words["word"], found.measured.document
-    frequent = _most_frequent(words, settings.frequent_words)
-    is_counted = np.isin(words, frequent)
-    clusters = min(settings.clusters, int(is_counted.sum()) // STATES_PER_CLUSTER)
-    if clusters < 2:
-        return {}
-    words, document = words[is_counted], document[is_counted]
-    terms = {}
-    for kind in KINDS:
-        cluster = _clusters(found.measured.words[kind][is_counted], clusters, settings.seed)
-        terms[kind] = information_terms(words, cluster, document, documents)
-        if kind == "hidden":
-            keys = found.rng.random(len(document))
-            dealt = np.empty_like(cluster)
-            dealt[np.lexsort((np.arange(len(keys)), document))] = cluster[
-                np.lexsort((keys, document))
-            ]
-            terms["shuffled"] = information_terms(words, dealt, document, documents)
-    in_sample = np.bincount(document, minlength=documents) > 0
-    return {kind: np.where(in_sample, column, np.nan) for kind, column in terms.items()}
-
-
-def _most_frequent(words: Int[ndarray, " words"], count: int) -> Int[ndarray, " frequent"]:
-    names, counts = np.unique(words, return_counts=True)
-    return names[np.argsort(-counts, kind="stable")[:count]]
-
-
-def _clusters(
-    states: Float[ndarray, "words size"], clusters: int, seed: int
-) -> Int[ndarray, " words"]:
-    from sklearn.cluster import MiniBatchKMeans
-    from sklearn.exceptions import ConvergenceWarning
-
-    means = MiniBatchKMeans(
-        clusters, batch_size=4096, n_init=1, max_iter=10, random_state=seed, init="random"
-    )
-    with warnings.catch_warnings():
-        # Context-free states of equal words are equal: fewer points than clusters, and no harm.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return means.fit_predict(states).astype(np.int64)

@@ -15,10 +15,14 @@ from heedful.auditing.questions.question import (
     Question,
     questions,
 )
+from heedful.auditing.record import Column
 from heedful.auditing.summary import paired_difference
+from heedful.auditing.twins import Twin, as_trained, chosen, written
 from heedful.model.pattern import weight_pattern
+from heedful.training.settings import Settings
 
 Patterns = Float[ndarray, "documents features"]
+APPROXIMATORS = ("approximator-chosen", "approximator-others")
 NO_LABELS = "too few documents carry a label"
 SMALLEST_SHARE = 1e-3  # probabilities are kept this far from 0, so that no document outweighs all
 
@@ -32,13 +36,21 @@ class LeakFree(Question):
     place = 6
     asks = "Can the label be read off the weights alone?"
 
+    def twins(self, settings: AuditSettings, run: Settings) -> tuple[Twin, ...]:
+        """Models that learn the answers from the chosen words, or from the others."""
+        changes = {**as_trained(run), "split": "spaces"}
+        return (
+            Twin(APPROXIMATORS[0], changes, words="chosen"),
+            Twin(APPROXIMATORS[1], changes, words="others"),
+        )
+
     def measure(self, chunk: Chunk) -> Measured:
         """The pattern of the weights, and what it would be with even weights."""
         reading = chunk.reading
         words = reading.is_token.sum(axis=1, keepdims=True)
         even = reading.is_token / np.maximum(words, 1)
         return Measured(
-            {},
+            _agreement(chunk),
             {
                 "shown_pattern": weight_pattern(reading.weights, reading.is_token),
                 "even_pattern": weight_pattern(even, reading.is_token),
@@ -75,7 +87,55 @@ class LeakFree(Question):
             "information of label and weights", columns["shown_log_share"] - prior,
             "nats, a lower bound; 0: the weights tell nothing",
         )  # fmt: skip
-        return Conclusion((test,), {"facts": (told,)})
+        return Conclusion((test,), {"facts": (told, *_gap(found))})
+
+
+def _agreement(chunk: Chunk) -> dict[str, Column]:
+    """Whether a few words give the answer of the whole text: to the judge, and to a model that
+    learnt from just these words."""
+    texts, reading = chunk.reading.texts, chunk.reading
+    approximators = {name: chunk.twins.subjects.get(name) for name in APPROXIMATORS}
+    if None in approximators.values():
+        return {}
+    answer = chunk.judge.judged(reading).argmax(axis=1)
+    is_chosen = chosen(reading.weights, reading.is_token, chunk.settings.chosen_words)
+    has_others = (reading.is_token & ~is_chosen).any(axis=1)
+    shown = [
+        written(text, offsets, marks)
+        for text, offsets, marks in zip(texts, reading.offsets, is_chosen, strict=True)
+    ]
+    columns = {}
+    documents = np.arange(len(texts))
+    for place, (letter, is_kept) in enumerate(
+        (("s", is_chosen), ("u", reading.is_token & ~is_chosen))
+    ):
+        judged = chunk.judge.predict_kept(reading, documents, is_kept).argmax(axis=1)
+        twin = approximators[APPROXIMATORS[place]]
+        assert twin is not None
+        learnt = twin.read([parts[place] for parts in shown]).prediction
+        for kind, prediction in (("m", judged), ("a", learnt)):
+            columns[f"f{letter}_{kind}"] = np.where(has_others, prediction == answer, np.nan)
+    return columns
+
+
+def _gap(found: Found) -> list[dict[str, object]]:
+    """FS-M, FU-M, FS-A, FU-A, and how much more a model learns to read off the chosen words."""
+    columns = found.columns
+    if "fs_a" not in columns:
+        return []
+    count = found.settings.chosen_words
+    notes = {
+        "fs_m": f"same answer from the {count} words of most weight alone",
+        "fu_m": "same answer from all other words; lower is better",
+        "fs_a": "the same, of a model trained on just these words",
+        "fu_a": "the same, of a model trained on all other words",
+    }
+    facts = [
+        found.fact(name.upper().replace("_", "-"), columns[name], note)
+        for name, note in notes.items()
+    ]
+    gap = columns["fs_a"] - columns["fs_m"]
+    return [*facts, found.fact("FS-A minus FS-M", gap, "above 0: the choice itself may tell")]
 
 
 def _cross_fitted(

@@ -18,9 +18,12 @@ from heedful.auditing.record import Column, Table, TestResult
 from heedful.auditing.rules import judge
 from heedful.auditing.subject import Judge, Reading, Subject, Words
 from heedful.auditing.summary import NO_INTERVAL, BootstrapSettings, Score, estimate, score
+from heedful.auditing.twins import Twin, Twins
 from heedful.config import at_least, within
 from heedful.counterfactual.adversarial import Adversarial
+from heedful.errors import ConfigError
 from heedful.registry import Registry
+from heedful.training.settings import Settings
 
 Columns = Mapping[str, Column]
 
@@ -44,6 +47,10 @@ class AuditSettings:
     clusters: int = 1000  # of states, at most; and at least 20 states to a cluster
     folds: int = 5  # of the classifier that sees only the weights
     rationale_words: int | None = None  # k of token F1 and IOU F1; None: mean of the documents'
+    seeds: int = 3  # further ones, with --deep
+    adversary_weights: tuple[float, ...] = (3e-4, 1e-3, 3e-3, 1e-2)  # of trained adversaries
+    adversary_epochs: int = 20
+    chosen_words: int = 5  # of most weight, for FS-M, FU-M, FS-A and FU-A
     bootstrap: BootstrapSettings = field(default_factory=BootstrapSettings)
     seed: int = 0
 
@@ -60,7 +67,17 @@ class AuditSettings:
             greedy_candidates=self.greedy_candidates,
             state_words=self.state_words,
             rationale_words=self.rationale_words,
+            seeds=self.seeds,
+            adversary_epochs=self.adversary_epochs,
+            chosen_words=self.chosen_words,
         )
+        if not self.adversary_weights:
+            raise ConfigError("adversary_weights should name at least one weight.")
+
+    @property
+    def middle_weight(self) -> float:
+        """The adversary whose weights are imposed on a model that sees one word at a time."""
+        return self.adversary_weights[len(self.adversary_weights) // 2]
 
 
 @dataclass(frozen=True)
@@ -78,6 +95,7 @@ class Chunk:
     settings: AuditSettings
     rng: np.random.Generator
     measured: dict[str, Words] = field(default_factory=dict)  # shared by all questions of a group
+    twins: Twins = field(default_factory=Twins)
 
     def importance(self, measure: str) -> Words:
         """Signed importance of each word for the prediction, measured once for all questions."""
@@ -170,7 +188,11 @@ class Question(ABC):
     asks: ClassVar[str]
     needs: ClassVar[type[Subject]] = Subject  # type: ignore[type-abstract]
 
-    def why_not(self, subject: Subject) -> str:
+    def twins(self, settings: AuditSettings, run: Settings) -> tuple[Twin, ...]:
+        """Models trained anew that a deep audit asks beside the run."""
+        return ()
+
+    def why_not(self, subject: Subject, twins: Twins) -> str:
         """Why the question cannot be asked of a subject; nothing if it can."""
         return "" if isinstance(subject, self.needs) else self.needs.missing
 

@@ -6,9 +6,10 @@ from typing import Literal
 
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 
 from heedful.config import at_least
+from heedful.errors import ConfigError
 from heedful.model.classifier import Attends, TextClassifier, Trace
 from heedful.model.projections import projections
 from heedful.text.batching import Batch
@@ -16,6 +17,7 @@ from heedful.training.recipe import (
     Material,
     Notes,
     OnBase,
+    Penalised,
     Phase,
     needs_attention,
     needs_base,
@@ -37,19 +39,29 @@ class Adversary(OnBase):
 
     No label is seen. The divergence is KL, or JSD where the base is sparse and KL would be
     infinite. TVD is half the sum of absolute differences; `halves_tvd` halves it once more, as the
-    reference code does for two labels. The epoch of lowest loss is kept; no dropout.
+    reference code does for two labels. The epoch of lowest loss is kept; no dropout. A penalty that
+    the base was trained with (tying, mlm, …) belongs in `regulariser`, so that both are of a kind.
+    The mean TVD and JSD of each epoch stand in the history.
     """
 
     base: str | None = None
     adversary_weight: float = 1e-3
     divergence: Literal["auto", "kl", "jsd"] = "auto"
+    regulariser: str | None = None  # a penalty that the base was trained with, and this one too
     halves_tvd: bool = False
-    epochs: int = 80
-    epochs_without_gain: int = 10
+    epochs: int = 20  # 80 in the reference code
+    epochs_without_gain: int = 5  # 10 there
 
     def __post_init__(self) -> None:
         at_least(0, adversary_weight=self.adversary_weight)
         at_least(1, epochs=self.epochs, epochs_without_gain=self.epochs_without_gain)
+        if self.regulariser is not None and not isinstance(
+            recipes.make(self.regulariser), Penalised
+        ):
+            raise ConfigError(
+                f"the regulariser of an adversary should be a penalty, and {self.regulariser} is "
+                "none."
+            )
 
     def check(self, model: TextClassifier, material: Material) -> None:
         """Both must attend."""
@@ -59,10 +71,11 @@ class Adversary(OnBase):
 
     def phases(self, model: TextClassifier, material: Material) -> Iterator[Phase]:
         """One phase."""
-        attends = needs_attention(model, "adversary")
         base = needs_attention(needs_base(material, "adversary"), "adversary's base")
         uses_jsd = self.divergence == "jsd" or (self.divergence == "auto" and _is_sparse(base))
         apart = jsd if uses_jsd else kl
+        penalty, prepared = self._regulariser(model, material)
+        totals = torch.zeros(3, dtype=torch.float64)  # TVD, JSD, documents of the epoch so far
 
         def objective(
             model: TextClassifier, batch: Batch, rng: torch.Generator
@@ -70,21 +83,45 @@ class Adversary(OnBase):
             with torch.no_grad():
                 theirs = base(batch)
             ours = model(batch)
-            distance = tvd(ours, theirs) / (2 if self.halves_tvd else 1)
-            return (distance - self.adversary_weight * apart(ours.weights, theirs.weights)).mean()
+            distance = tvd(ours, theirs)
+            with torch.no_grad():
+                weights_apart = jsd(ours.weights, theirs.weights).sum()
+                totals[:2] += torch.stack([distance.sum(), weights_apart]).double().cpu()
+                totals[2] += len(distance)
+            loss = distance / (2 if self.halves_tvd else 1)
+            loss = (loss - self.adversary_weight * apart(ours.weights, theirs.weights)).mean()
+            if penalty is not None:
+                loss = loss + penalty.penalty(model, batch, ours, prepared, rng)
+            return loss
+
+        def begin(rng: torch.Generator) -> Notes:
+            totals.zero_()
+            return {}
 
         def notes() -> Notes:
-            return how_far(attends, base, material)
+            distance, weights_apart = (totals[:2] / totals[2].clamp(min=1)).tolist()
+            return {"tvd": distance, "jsd": weights_apart}
 
         yield Phase(
             objective,
-            [model],
+            [model, prepared],
             self.epochs,
             keep="lowest-loss",
             patience=self.epochs_without_gain,
             has_dropout=False,
+            before_epoch=begin,
             after_epoch=notes,
         )
+
+    def _regulariser(
+        self, model: TextClassifier, material: Material
+    ) -> tuple[Penalised | None, nn.Module]:
+        """The penalty that both models carry, and what it needs."""
+        if self.regulariser is None:
+            return None, nn.Identity()
+        recipe = recipes.make(self.regulariser)
+        assert isinstance(recipe, Penalised)
+        return recipe, recipe.prepare(model, material)
 
 
 def tvd(ours: Trace, theirs: Trace) -> PerDocument:
@@ -102,18 +139,6 @@ def jsd(ours: Float[Tensor, "batch tokens"], theirs: Float[Tensor, "batch tokens
     """Mean KL of both from their middle; at most ln 2."""
     middle = (ours + theirs) / 2
     return (kl(ours, middle) + kl(theirs, middle)) / 2
-
-
-@torch.no_grad()
-def how_far(model: Attends, base: Attends, material: Material) -> Notes:
-    """Mean TVD and JSD from the base over the training documents."""
-    totals = torch.zeros(2, dtype=torch.float64)
-    for batch in material.documents.by_length():
-        ours, theirs = model(batch), base(batch)
-        distances = (tvd(ours, theirs), jsd(ours.weights, theirs.weights))
-        totals += torch.stack([d.double().sum().cpu() for d in distances])
-    mean = (totals / max(1, len(material.documents))).tolist()
-    return {"tvd": mean[0], "jsd": mean[1]}
 
 
 def _is_sparse(model: Attends) -> bool:

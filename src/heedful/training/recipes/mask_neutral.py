@@ -39,7 +39,8 @@ class MaskNeutral(Recipe):
     q is fitted anew before each epoch, never on the document it speaks of. Under these weights the
     label cannot be guessed from the pattern, so reading it there does not pay. w is kept between
     `lowest` and `highest` and normalised within each label. Attention itself learns from unweighted
-    documents unless `weighs_attention`.
+    documents unless `weighs_attention`. The last epoch is kept: the best on dev, where documents
+    are not weighed, would be the one that leaks most.
     """
 
     folds: int = 5
@@ -80,7 +81,10 @@ class MaskNeutral(Recipe):
             counted = torch.from_numpy(weights[batch.indices]).to(batch.example_weight)
             return self.loss(attends, batch, counted)
 
-        yield Phase(objective, [model], self.epochs, before_epoch=refresh)
+        # Dev documents are not weighed, so their best epoch would be the one that leaks most.
+        yield Phase(
+            objective, [model], self.epochs, keep="last", patience=self.epochs, before_epoch=refresh
+        )
 
     def loss(
         self, model: Attends, batch: Batch, counted: Float[Tensor, " batch"]

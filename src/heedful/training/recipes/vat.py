@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from heedful.config import at_least
 from heedful.errors import ConfigError
 from heedful.model.classifier import Attends, TextClassifier, Trace, attend
 from heedful.model.outputs import BottleneckOutput, divergence_from_standard
-from heedful.text.batching import Batch, Batches
+from heedful.text.batching import Batch
 from heedful.training.recipe import (
     Material,
     Notes,
@@ -44,6 +44,7 @@ class VAT(Recipe):
     annealed_from: float | None = None
     iterations: int = 5
     epochs: int = 5  # of each phase, at most
+    epochs_without_gain: int = 2  # after which a phase ends
     warm_epochs: int = 2
 
     def __post_init__(self) -> None:
@@ -53,7 +54,12 @@ class VAT(Recipe):
             annealed_from=self.annealed_from,
             warm_epochs=self.warm_epochs,
         )
-        at_least(1, iterations=self.iterations, epochs=self.epochs)
+        at_least(
+            1,
+            iterations=self.iterations,
+            epochs=self.epochs,
+            epochs_without_gain=self.epochs_without_gain,
+        )
 
     @property
     def wants(self) -> Mapping[str, Any]:
@@ -69,34 +75,33 @@ class VAT(Recipe):
         attends, output = self._parts(model)
         learner = attends.seen_with(output=output.learner)
         states = [model.embedding, model.dropout, model.encoder]
-
-        def notes() -> Notes:
-            return {"attention_entropy": mean_entropy(attends, material.documents)}
+        looks = Spread()
 
         def learn(model: TextClassifier, batch: Batch, rng: torch.Generator) -> Float[Tensor, ""]:
-            return cross_entropy_of(learner(batch).logits, batch)
+            trace: Trace = learner(batch)
+            looks.add(trace.weights, attends.places(batch))
+            return cross_entropy_of(trace.logits, batch)
+
+        def phase(name: str, objective: Objective, parts: list[nn.Module], epochs: int) -> Phase:
+            return Phase(
+                objective,
+                parts,
+                epochs,
+                name=name,
+                patience=self.epochs_without_gain,
+                scored=None if name.startswith("compressor") else learner,
+                before_epoch=looks.forget,
+                after_epoch=looks.notes,
+            )
 
         if self.warm_epochs:
             parts = [*states, *attends.attention_parts, output.learner]
-            yield Phase(
-                learn, parts, self.warm_epochs, name="warm start", scored=learner, after_epoch=notes
-            )
+            yield phase("warm start", learn, parts, self.warm_epochs)
         for number in range(self.iterations):
-            yield Phase(
-                learn,
-                [*states, output.learner],
-                self.epochs,
-                name=f"learner {number + 1}",
-                scored=learner,
-                after_epoch=notes,
-            )
-            yield Phase(
-                compress(self._weight(number)),
-                [*attends.attention_parts, *output.compressor_parts],
-                self.epochs,
-                name=f"compressor {number + 1}",
-                after_epoch=notes,
-            )
+            yield phase(f"learner {number + 1}", learn, [*states, output.learner], self.epochs)
+            parts = [*attends.attention_parts, *output.compressor_parts]
+            compressor = compress(self._weight(number), looks)
+            yield phase(f"compressor {number + 1}", compressor, parts, self.epochs)
 
     def seen_beside(self, model: TextClassifier) -> Mapping[str, nn.Module]:
         """The learner's head."""
@@ -120,13 +125,40 @@ class VAT(Recipe):
         return attends, attends.output
 
 
-def compress(weight: float) -> Objective:
+class Spread:
+    """How even attention was in an epoch: mean of H(weights) / log n over documents."""
+
+    def __init__(self) -> None:
+        self.total, self.count = 0.0, 0
+
+    def forget(self, rng: torch.Generator) -> Notes:
+        """An epoch begins."""
+        self.total, self.count = 0.0, 0
+        return {}
+
+    @torch.no_grad()
+    def add(
+        self, weights: Float[Tensor, "batch tokens"], is_token: Bool[Tensor, "batch tokens"]
+    ) -> None:
+        """Some documents more; those of one word have no spread."""
+        words = is_token.sum(dim=1)
+        asked = words > 1
+        entropy = -torch.xlogy(weights, weights).sum(dim=1)[asked] / words[asked].log()
+        self.total, self.count = self.total + float(entropy.sum()), self.count + int(asked.sum())
+
+    def notes(self) -> Notes:
+        """The mean, in the history."""
+        return {"attention_entropy": self.total / max(self.count, 1)}
+
+
+def compress(weight: float, looks: Spread) -> Objective:
     """The compressor's objective."""
 
     def objective(model: TextClassifier, batch: Batch, rng: torch.Generator) -> Float[Tensor, ""]:
         assert isinstance(model, Attends)
         assert isinstance(model.output, BottleneckOutput)
         trace: Trace = model(batch)
+        looks.add(trace.weights, model.places(batch))
         context = model.dropout(attend(trace.hidden, trace.weights))
         mean, spread = model.output.encode(context)
         noise = torch.randn(mean.shape, generator=rng).to(mean)
@@ -134,16 +166,3 @@ def compress(weight: float) -> Objective:
         return fit + weight * divergence_from_standard(mean, spread).mean()
 
     return objective
-
-
-@torch.no_grad()
-def mean_entropy(model: Attends, documents: Batches) -> float:
-    """Mean over documents of more than one word of H(weights) / log n."""
-    total, count = 0.0, 0
-    for batch in documents.by_length():
-        weights = model(batch).weights
-        words = model.places(batch).sum(dim=1)
-        asked = words > 1
-        entropy = -torch.xlogy(weights, weights).sum(dim=1)[asked] / words[asked].log()
-        total, count = total + float(entropy.sum()), count + int(asked.sum())
-    return total / max(count, 1)

@@ -1,0 +1,1 @@
+"""The papers' other instruments: gradient flow, word scores, information, projections, …"""

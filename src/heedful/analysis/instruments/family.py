@@ -1,0 +1,72 @@
+"""What an analysis is: an instrument of one of the papers, run end to end.
+
+    OfTraining  trains by itself and watches
+    OfRun       looks at a finished run, perhaps on documents
+    OfHistory   reads only how a training went
+
+A member of `analyses` is a frozen dataclass; its fields are its options.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal
+
+from heedful.analysis.result import Result
+from heedful.errors import ConfigError
+from heedful.model.classifier import AttentionClassifier
+from heedful.registry import Registry
+from heedful.text.documents import Corpus, Documents
+from heedful.training.fit import Watcher
+from heedful.training.settings import Settings
+from heedful.training.trained import Trained
+
+
+class Analysis(ABC):
+    """An instrument. Subclasses are frozen dataclasses; their fields are their options."""
+
+    name: ClassVar[str]
+    asks: ClassVar[str]
+
+
+class OfTraining(Analysis):
+    """An analysis that trains its own models and watches them."""
+
+    profile: ClassVar[str]  # whose settings it starts from
+    needs_data: ClassVar[bool] = True
+
+    @abstractmethod
+    def analyse(
+        self, corpus: Corpus | None, settings: Settings, device: str, watcher: Watcher
+    ) -> Result:
+        """Train on the corpus (or on one of its own) and tell what was seen."""
+
+
+class OfRun(Analysis):
+    """An analysis of a finished run, on documents if it needs some."""
+
+    part: ClassVar[Literal["train", "test"] | None] = "test"  # of a corpus; None: needs no data
+
+    @abstractmethod
+    def analyse(self, trained: Trained, documents: Documents, seed: int) -> Result:
+        """Tell what was found."""
+
+
+class OfHistory(Analysis):
+    """An analysis of the history of a run."""
+
+    @abstractmethod
+    def analyse(self, history: Sequence[Mapping[str, Any]]) -> Result:
+        """Tell what was found."""
+
+
+analyses: Registry[Analysis] = Registry("analysis")
+
+
+def needs_attention(trained: Trained, analysis: str) -> AttentionClassifier:
+    """The model of a run, if it attends to words; else a sentence."""
+    if not isinstance(trained.model, AttentionClassifier):
+        raise ConfigError(
+            f"{analysis} is about attention over words, and this classifier has none: it was built "
+            f"with pooling = {trained.settings.model.pooling!r}."
+        )
+    return trained.model

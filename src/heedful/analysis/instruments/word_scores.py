@@ -1,0 +1,156 @@
+"""Attention and polarity scores of words, in their texts and alone, whatever the encoder."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from numpy import ndarray
+from scipy.stats import spearmanr
+from torch import Tensor
+
+from heedful.analysis.instruments.family import OfRun, analyses, needs_attention
+from heedful.analysis.kinds import NEUTRAL, NO_KIND, kind_of_words, words_by_kind
+from heedful.analysis.result import Result, with_interval
+from heedful.auditing.summary import estimate
+from heedful.errors import DataError
+from heedful.importance.attention import state_polarity
+from heedful.model.classifier import AttentionClassifier, Trace
+from heedful.text.batching import Batches
+from heedful.text.documents import Documents
+from heedful.text.token_classes import classify_tokens
+from heedful.text.vocabulary import Encoded
+from heedful.training.trained import Trained
+
+PerWord = Float[ndarray, " vocabulary"]
+TargetOf = Int[Tensor, " vocabulary"]
+
+
+@dataclass(frozen=True)
+class WordScores:
+    """Means per word of the vocabulary; NaN for words that did not occur."""
+
+    attention_score: PerWord
+    polarity: PerWord
+    weight: PerWord
+    occurrences: Int[ndarray, " vocabulary"]
+
+
+@analyses.register("word-scores")
+@dataclass(frozen=True)
+class LocalAndGlobal(OfRun):
+    """Attention and polarity scores of words, in their texts and each alone (Sun & Lu).
+
+    Local: the mean over the occurrences in the documents. Global: the word as a text of its own.
+    Without context the two are the same.
+    """
+
+    name = "word-scores"
+    asks = "Do words tied to a label get higher scores, in their texts and alone?"
+    part = "train"
+
+    def analyse(self, trained: Trained, documents: Documents, seed: int) -> Result:
+        """Scores of all words of a kind that occur in the documents."""
+        model = needs_attention(trained, self.name)
+        words = trained.tokenizer.words
+        kinds = words_by_kind(trained.classes, classify_tokens(trained.label_counts))
+        target = _targets(kinds, len(words), len(trained.classes)).to(trained.device)
+        local = local_scores(model, trained.batches(documents.texts), target)
+        alone = global_scores(model, target)
+        kind = np.array(kind_of_words(kinds, len(words)))
+        is_shown = (kind != NO_KIND) & (local.occurrences > 0)
+        if not is_shown.any():
+            raise DataError("no polar or neutral word of the training occurs in these documents.")
+        rng = np.random.default_rng(seed)
+        summary = []
+        for name in kinds:
+            of_kind = is_shown & (kind == name)
+            if not of_kind.any():
+                continue
+            row = {"kind": name, "words": int(of_kind.sum())}
+            for where, scores in (("local", local), ("global", alone)):
+                for what in ("attention_score", "polarity"):
+                    values = getattr(scores, what)[of_kind]
+                    row |= with_interval(f"{where}_{what}", estimate(values, rng))
+            summary.append(row | {"weight": float(local.weight[of_kind].mean())})
+        agreement = tuple(
+            {
+                "score": what.replace("_", " "),
+                "rank_correlation": _rank_correlation(
+                    getattr(local, what)[is_shown], getattr(alone, what)[is_shown]
+                ),
+                "words": int(is_shown.sum()),
+            }
+            for what in ("attention_score", "polarity")
+        )
+        return Result(
+            analysis=self.name,
+            asks=self.asks,
+            summary=tuple(summary),
+            tables={"kinds": tuple(summary), "agreement": agreement},
+            rows={
+                "word": [word for word, shown in zip(words, is_shown, strict=True) if shown],
+                "kind": kind[is_shown].tolist(),
+                "occurrences": local.occurrences[is_shown].tolist(),
+                "local_attention_score": local.attention_score[is_shown].tolist(),
+                "local_polarity": local.polarity[is_shown].tolist(),
+                "global_attention_score": alone.attention_score[is_shown].tolist(),
+                "global_polarity": alone.polarity[is_shown].tolist(),
+                "weight": local.weight[is_shown].tolist(),
+            },
+            notes=(
+                "Local scores are means over occurrences in the given documents, global ones are "
+                "of the word as a text of its own; their rank correlation is "
+                + " and ".join(f"{r['rank_correlation']:.2f} ({r['score']})" for r in agreement)
+                + ". Intervals are over words.",
+            ),
+            about={"words": {kind: len(members) for kind, members in kinds.items()}},
+        )
+
+
+def local_scores(model: AttentionClassifier, batches: Batches, target: TargetOf) -> WordScores:
+    """Means over the occurrences of each word; polarity for the label that `target` names."""
+    sums = torch.zeros(3, len(target), dtype=torch.float64, device=target.device)
+    counts = torch.zeros(len(target), dtype=torch.int64, device=target.device)
+    with torch.inference_mode():
+        for batch in batches.by_length():
+            trace = model(batch)
+            ids = batch.token_ids[batch.is_token]
+            polarity = _polarity(model, trace, target[batch.token_ids])
+            for row, values in enumerate((trace.scores, polarity, trace.weights)):
+                sums[row].index_add_(0, ids, values[batch.is_token].double())
+            counts.index_add_(0, ids, torch.ones_like(ids))
+    occurrences = counts.cpu().numpy()
+    means = np.where(occurrences > 0, sums.cpu().numpy() / np.maximum(occurrences, 1), np.nan)
+    return WordScores(means[0], means[1], means[2], occurrences)
+
+
+def global_scores(model: AttentionClassifier, target: TargetOf) -> WordScores:
+    """Scores of each word of the vocabulary as a text of one word."""
+    ids = np.arange(len(target))
+    alone = Encoded(ids, np.arange(len(ids) + 1))
+    return local_scores(model, Batches(alone, device=target.device), target)
+
+
+def _polarity(
+    model: AttentionClassifier, trace: Trace, target: Int[Tensor, "batch tokens"]
+) -> Float[Tensor, "batch tokens"]:
+    """What each state says for the label of its own word, whatever the text's."""
+    hidden = trace.hidden.flatten(0, 1).unsqueeze(1)
+    return state_polarity(model, hidden, target.flatten()).view_as(target)
+
+
+def _targets(kinds: dict[str, Int[ndarray, " _"]], vocabulary: int, classes: int) -> TargetOf:
+    """The label on which a word is read: the second of two; of more, its own, else the first."""
+    if classes == 2:
+        return torch.ones(vocabulary, dtype=torch.int64)
+    target = torch.zeros(vocabulary, dtype=torch.int64)
+    for label, kind in enumerate(kind for kind in kinds if kind != NEUTRAL):
+        target[torch.from_numpy(kinds[kind])] = label
+    return target
+
+
+def _rank_correlation(first: Float[ndarray, " words"], second: Float[ndarray, " words"]) -> float:
+    if len(first) < 2 or np.ptp(first) == 0 or np.ptp(second) == 0:
+        return float("nan")
+    return float(spearmanr(first, second).statistic)

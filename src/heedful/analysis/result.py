@@ -1,0 +1,75 @@
+"""What an analysis found, as plain data: made by an instrument, saved here, shown by the report.
+
+Knows nothing of models. `summary` is what the command prints, `tables` what the figures are drawn
+from, `rows` what is many. Saved, it is analysis.json and rows.parquet.
+"""
+
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from heedful import runs
+from heedful.auditing.record import Table, plain
+from heedful.auditing.summary import Estimate
+from heedful.runs import RunFolder, environment_failures
+from heedful.text.documents import whole_characters
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class Result:
+    """What an analysis found."""
+
+    analysis: str
+    asks: str
+    summary: Table  # a few rows: what the command prints
+    tables: dict[str, Table]  # what the figures are drawn from
+    rows: Mapping[str, Sequence[Any]] = field(default_factory=dict)  # columns of rows.parquet
+    notes: tuple[str, ...] = ()  # what is approximate or was left out, in sentences
+    about: dict[str, Any] = field(default_factory=dict)  # of what: run, data, settings, seeds
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the rows, as plain data."""
+        return {
+            "schema": SCHEMA,
+            "analysis": self.analysis,
+            "asks": self.asks,
+            "summary": plain(list(self.summary)),
+            "tables": {name: plain(list(rows)) for name, rows in self.tables.items()},
+            "notes": list(self.notes),
+            "about": plain(self.about),
+        }
+
+    def to_frame(self) -> "DataFrame":
+        """The rows, in the columns that docs/analysis.md describes."""
+        import pandas
+
+        return pandas.DataFrame(
+            {
+                name: [whole_characters(v) if isinstance(v, str) else v for v in values]
+                for name, values in self.rows.items()
+            }
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Write analysis.json, and rows.parquet where there are rows, into a folder."""
+        folder = RunFolder(Path(path))
+        with environment_failures(folder.path):
+            folder.path.mkdir(parents=True, exist_ok=True)
+        if self.rows:
+            buffer = io.BytesIO()
+            self.to_frame().to_parquet(buffer)
+            folder.write_bytes(runs.ROWS, buffer.getvalue())
+        folder.write_json(runs.ANALYSIS, self.to_dict())
+
+
+def with_interval(name: str, found: Estimate) -> dict[str, float]:
+    """A mean and the ends of its interval, as cells of a table."""
+    low, high = found.interval
+    return {name: found.mean, f"{name}_low": low, f"{name}_high": high}

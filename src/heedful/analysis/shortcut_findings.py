@@ -1,0 +1,124 @@
+"""What the default-token experiment found: the numbers of all arms, as rows and in a sentence."""
+
+import io
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from heedful.analysis.shortcut_arms import MITIGATIONS, REFERENCE, arms
+from heedful.analysis.shortcut_outcomes import Finding
+from heedful.auditing.record import plain
+from heedful.auditing.summary import Estimate
+from heedful.runs import RunFolder
+from heedful.text.documents import whole_characters
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+SCHEMA = 1
+RECORD, ROWS = "probe.json", "probe.parquet"
+BELOW = 0.01  # accuracy this far under the commonest label is called that
+
+
+@dataclass(frozen=True)
+class Probe:
+    """The whole experiment."""
+
+    labels: tuple[str, ...]
+    documents: dict[str, int]  # train, dev, test
+    majority_accuracy: float
+    arms: dict[str, Finding]
+    ordinary: Finding  # a classifier that may read the text
+    falls: dict[str, Estimate]  # accuracy of learned less that of each mitigation, paired
+    about: dict[str, Any]  # data and settings
+
+    @property
+    def conclusion(self) -> str:
+        """What was found, in one sentence."""
+        learned = self.arms[REFERENCE]
+        common = f"{self.majority_accuracy:.1%} for always answering the commonest label"
+        if not learned.leak.interval[0] > 0:
+            return (
+                "On these documents no label was seen to pass through the attention pattern alone: "
+                f"{learned.accuracy.mean:.1%} right, against {common}."
+            )
+        told = ", and ".join(self._after(arm) for arm in MITIGATIONS)
+        return (
+            "On these documents a model can write the label into its attention pattern alone: "
+            f"{learned.accuracy.mean:.1%} right without seeing a word, against {common}; {told}."
+        )
+
+    def _after(self, arm: str) -> str:
+        """What a mitigation does, in words."""
+        names = {
+            "random-pretrained": "training under random weights first",
+            "mask-neutral": "mask-neutral weighting",
+        }
+        learned, mitigated = self.arms[REFERENCE], self.arms[arm]
+        is_lower = self.falls[arm].interval[0] > 0
+        said = f"{names[arm]} {'brings it down to' if is_lower else 'leaves it at'} "
+        said += f"{mitigated.accuracy.mean:.1%}"
+        if mitigated.leak.mean < -BELOW:
+            said += ", below the commonest label,"
+        if learned.gain.interval[0] > 0:
+            kept = max(0.0, mitigated.gain.mean) / learned.gain.mean
+            said += f" with {kept:.0%} of its certainty"
+        return said
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """One row per arm, seed, label and token."""
+        for arm, finding in self.arms.items():
+            for one in finding.seeds:
+                for label, weights in zip(self.labels, one.mean_weights, strict=True):
+                    for token, weight in enumerate(weights, start=1):
+                        yield {
+                            "arm": arm,
+                            "seed": one.seed,
+                            "label": whole_characters(label),
+                            "token": token,
+                            "mean_weight": weight,
+                            "accuracy": one.accuracy,
+                            "majority_accuracy": self.majority_accuracy,
+                            "gain": one.gain,
+                            "told": one.told,
+                            "effective_documents": one.effective_documents,
+                        }
+
+    def to_frame(self) -> "DataFrame":
+        """The rows, in the columns that docs/probe.md describes."""
+        import pandas
+
+        frame = pandas.DataFrame(self.rows())
+        return frame.astype({"told": "float64", "effective_documents": "float64"})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data."""
+        return {
+            "schema": SCHEMA,
+            "probe": "shortcuts",
+            "conclusion": self.conclusion,
+            "labels": list(self.labels),
+            "documents": self.documents,
+            "majority_accuracy": self.majority_accuracy,
+            "arms": {
+                name: {"meaning": arms.summary(name), **_plain(arm)}
+                for name, arm in self.arms.items()
+            },
+            "ordinary": _plain(self.ordinary),
+            "falls": {name: plain(asdict(fall)) for name, fall in self.falls.items()},
+            "about": plain(self.about),
+        }
+
+    def save(self, path: str | Path) -> None:
+        """Write probe.json and probe.parquet into a folder that exists."""
+        folder = RunFolder(path)
+        buffer = io.BytesIO()
+        self.to_frame().to_parquet(buffer)
+        folder.write_bytes(ROWS, buffer.getvalue())
+        folder.write_json(RECORD, self.to_dict())
+
+
+def _plain(finding: Finding) -> dict[str, Any]:
+    beside = {"told": finding.told, "effective_documents": finding.effective_documents}
+    return plain({**asdict(finding), **beside})

@@ -1,0 +1,74 @@
+"""Would another seed have told another story?"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from heedful.auditing.metrics.divergence import js_divergence
+from heedful.auditing.questions.needed import SEED
+from heedful.auditing.questions.question import (
+    AuditSettings,
+    Chunk,
+    Conclusion,
+    Found,
+    Measured,
+    Question,
+    questions,
+)
+from heedful.auditing.subject import Decides, Reading, Subject
+from heedful.auditing.twins import Twin, Twins, other_seeds
+from heedful.counterfactual.simple import Permuted
+from heedful.training.settings import Settings
+
+
+@questions.register("stable")
+@dataclass(frozen=True)
+class Stable(Question):
+    """Divergence between the attention of different seeds (Wiegreffe & Pinter)."""
+
+    name = "stable"
+    place = 9
+    asks = "Would another seed have told another story?"
+    needs = Decides
+
+    def twins(self, settings: AuditSettings, run: Settings) -> tuple[Twin, ...]:
+        """The same training with other seeds."""
+        return tuple(Twin(f"{SEED}{s}", {"seed": s}) for s in other_seeds(run, settings.seeds))
+
+    def why_not(self, subject: Subject, twins: Twins) -> str:
+        """It takes other seeds."""
+        return super().why_not(subject, twins) or twins.why_none(SEED)
+
+    def measure(self, chunk: Chunk) -> Measured:
+        """Median divergence from the other seeds' weights, and from permuted ones."""
+        subject, reading = chunk.subject, chunk.reading
+        assert isinstance(subject, Decides)
+        others = [twin.read(reading.texts) for twin in chunk.twins.named(SEED).values()]
+        permuted = subject.otherwise(reading, Permuted(chunk.settings.permutations), chunk.seed)
+        seeds = np.stack([other.weights for other in others], axis=1)
+        answers = np.stack([other.probabilities for other in others], axis=1)
+        return Measured(
+            {
+                "seed_jsd": np.median(_distances(reading, seeds), axis=1),
+                "permuted_jsd": np.median(_distances(reading, permuted), axis=1),
+                "seed_tvd": reading.moved(answers).mean(axis=1),
+            }
+        )
+
+    def conclude(self, found: Found) -> Conclusion:
+        """Between permuted weights and none at all: lower is better."""
+        columns = found.columns
+        test = found.test(
+            "JSD between seeds", "lower", columns["seed_jsd"], columns["permuted_jsd"], 0.0,
+            note=f"median over {found.settings.seeds} other seeds",
+        )  # fmt: skip
+        moved = found.fact("prediction moved by the seed", columns["seed_tvd"], "mean TVD")
+        return Conclusion((test,), {"facts": (moved,)})
+
+
+def _distances(reading: Reading, attentions: np.ndarray) -> np.ndarray:
+    """JSD of the shown weights from each of the others."""
+    return np.stack(
+        [js_divergence(attentions[:, n], reading.weights) for n in range(attentions.shape[1])],
+        axis=1,
+    )

@@ -1,0 +1,211 @@
+"""Models trained anew beside the one under audit: which ones, and how they come about.
+
+A question names the twins it needs as changes to the settings of the run. All of them are trained
+as jobs, in parallel and resumable, each in a run folder of its own; then questions ask them as they
+ask the model itself.
+"""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from heedful.auditing.metrics.top import choose_top
+from heedful.auditing.subject import Decides, IsToken, Words
+from heedful.auditing.subjects import ClassifierSubject
+from heedful.jobs.budget import Budget
+from heedful.jobs.job import Job, Tell
+from heedful.jobs.progress import JobWatcher
+from heedful.jobs.run import run_jobs
+from heedful.jobs.training import train_run
+from heedful.training.recipe import Penalised
+from heedful.training.recipes import recipes
+from heedful.training.recipes.standard import Standard
+from heedful.training.settings import Settings
+from heedful.training.task import Labelled, Task
+from heedful.training.trained import Trained
+
+ITSELF = "itself"  # the run under audit, as the base of a twin
+
+
+@dataclass(frozen=True)
+class Twin:
+    """A model to train: the run's settings with some changes."""
+
+    name: str
+    changes: Mapping[str, Any]
+    base: str | None = None  # the twin (or the run itself) that its recipe works on
+    words: Literal["all", "chosen", "others"] = "all"  # of each document, that it learns from
+
+
+@dataclass(frozen=True)
+class Twins:
+    """The twins that were trained, and why others were not."""
+
+    subjects: Mapping[str, Decides] = field(default_factory=dict)
+    failed: Mapping[str, str] = field(default_factory=dict)
+
+    def named(self, prefix: str) -> dict[str, Decides]:
+        """Those whose names begin so, by the rest of their names."""
+        return {
+            name.removeprefix(prefix): subject
+            for name, subject in self.subjects.items()
+            if name.startswith(prefix)
+        }
+
+    def why_none(self, prefix: str) -> str:
+        """Why there is none of that name: not asked for, or its training failed."""
+        if self.named(prefix):
+            return ""
+        reasons = [reason for name, reason in self.failed.items() if name.startswith(prefix)]
+        if reasons:
+            return f"the models it takes could not be trained: {reasons[0]}"
+        return "it takes models trained anew: --deep trains them"
+
+
+def as_trained(run: Settings) -> dict[str, Any]:
+    """Changes that train a twin as the run was, if that is a way for any model; else as usual."""
+    recipe = run.training.recipe
+    return {} if isinstance(recipe, Penalised | Standard) else {"recipe": "standard"}
+
+
+CONTEXT_FREE: dict[str, Any] = {
+    "encoder": "mlp",
+    "recipe": "standard",
+    "keys": "shared",
+    "query": "learned",
+    "output": "linear",
+}
+
+
+def adversary(
+    weight: float, epochs: int, run: Settings, *, base: str = ITSELF, name: str = "adversary-"
+) -> Twin:
+    """A model that answers as the run does and looks elsewhere; it carries the same penalty."""
+    changes = CONTEXT_FREE if base != ITSELF else {}
+    recipe: dict[str, Any] = {"name": "adversary", "adversary_weight": weight, "epochs": epochs}
+    if base == ITSELF and isinstance(run.training.recipe, Penalised):
+        recipe["regulariser"] = _penalty(run.training.recipe)
+    return Twin(f"{name}{weight:g}", {**changes, "recipe": recipe}, base=base)
+
+
+def _penalty(recipe: Penalised) -> str:
+    """The penalty as one word; several stand in one already."""
+    described = recipes.describe(recipe)
+    return str(described["of"]) if described["name"] == "all-of" else recipes.spec(recipe)
+
+
+def other_seeds(run: Settings, count: int) -> list[int]:
+    """Seeds beside the run's own."""
+    return [(run.training.seed + number) % 2**32 for number in range(1, count + 1)]
+
+
+def train_twins(
+    twins: Sequence[Twin],
+    run: Path,
+    task: Task,
+    folder: Path,
+    *,
+    chosen_words: int,
+    answers: Path | None = None,
+    budget: Budget | None = None,
+    watcher: JobWatcher | None = None,
+    device: str = "cpu",
+) -> Twins:
+    """All twins trained in `folder`, those done before left as they are.
+
+    `answers` is the run whose predictions the approximators learn: the run under audit, unless
+    another model judges.
+    """
+    settings = Trained.load(run).settings
+    jobs = [
+        _job(twin, settings, run, task, folder, chosen_words, answers or run, device)
+        for twin in twins
+    ]
+    outcomes = run_jobs(jobs, folder, budget, watcher)
+    return Twins(
+        {
+            name: ClassifierSubject(Trained.load(folder / name, device))
+            for name, outcome in outcomes.items()
+            if outcome.state == "done"
+        },
+        {name: outcome.reason for name, outcome in outcomes.items() if outcome.state != "done"},
+    )
+
+
+def _job(
+    twin: Twin,
+    run_settings: Settings,
+    run: Path,
+    task: Task,
+    folder: Path,
+    chosen_words: int,
+    answers: Path,
+    device: str,
+) -> Job:
+    settings = run_settings.with_(**twin.changes)
+    if twin.base is not None:
+        place = run if twin.base == ITSELF else folder / twin.base
+        recipe = dataclasses.replace(settings.training.recipe, base=str(place.absolute()))  # type: ignore[type-var]
+        settings = settings.with_(**{**twin.changes, "recipe": recipe})
+    arguments: dict[str, Any] = {"task": task, "settings": settings, "device": device}
+    after = () if twin.base in (None, ITSELF) else (twin.base,)
+    if twin.words == "all":
+        return Job(twin.name, train_run, arguments, after)
+    arguments |= {
+        "run": str(run.absolute()),
+        "answers": str(answers.absolute()),
+        "words": twin.words,
+        "count": chosen_words,
+    }
+    return Job(twin.name, approximate, arguments, after)
+
+
+def approximate(
+    folder: Path,
+    tell: Tell,
+    *,
+    task: Task,
+    settings: Settings,
+    run: str,
+    answers: str,
+    words: Literal["chosen", "others"],
+    count: int,
+    device: str = "cpu",
+) -> None:
+    """Train a model to give the answers of another from the chosen words, or from the others."""
+    subject, black_box = ClassifierSubject(Trained.load(run, device)), Trained.load(answers, device)
+
+    def part(whole: Labelled) -> Labelled:
+        shown = [selection(subject, text, count)[words == "others"] for text in whole.texts]
+        said = black_box.probabilities(whole.texts).argmax(axis=1)
+        return Labelled(shown, said.astype(np.int64))
+
+    told = dataclasses.replace(
+        task, train=part(task.train), dev=part(task.dev), test=part(task.test)
+    )
+    train_run(folder, tell, told, settings, device)
+
+
+def selection(subject: ClassifierSubject, text: str, count: int) -> tuple[str, str]:
+    """The chosen words of a text, and all others."""
+    reading = subject.read([text])
+    return written(text, reading.offsets[0], chosen(reading.weights, reading.is_token, count)[0])
+
+
+def chosen(weights: Words, is_token: IsToken, count: int) -> IsToken:
+    """The `count` words of most weight of each document; fewer where fewer have any weight."""
+    sizes = np.minimum(count, (weights > 0).sum(axis=1))
+    return choose_top(weights, is_token, sizes)
+
+
+def written(text: str, offsets: np.ndarray, is_chosen: np.ndarray) -> tuple[str, str]:
+    """Some words of a text with spaces between, and all others."""
+    words = [text[start:end] for start, end in offsets.tolist()]
+    marks = is_chosen[: len(words)].tolist()
+    first = " ".join(word for word, mark in zip(words, marks, strict=True) if mark)
+    second = " ".join(word for word, mark in zip(words, marks, strict=True) if not mark)
+    return first, second

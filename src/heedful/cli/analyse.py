@@ -1,0 +1,253 @@
+"""`heedful analyse`: one of the papers' other instruments, end to end."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from heedful.cli.options import DataDir, Device, LabelColumn, Quiet, TextColumn
+
+if TYPE_CHECKING:
+    from heedful.analysis.instruments.family import Analysis, OfRun, OfTraining
+    from heedful.analysis.result import Result
+    from heedful.text.documents import Documents
+    from heedful.training.settings import Settings
+    from heedful.training.trained import Trained
+
+_TRAINING = "Analyses that train"
+
+
+def analyse(
+    name: Annotated[
+        str, typer.Argument(help="As in information:clusters=500; see `heedful list analyses`.")
+    ],
+    of: Annotated[
+        list[str] | None,
+        typer.Argument(help="What it looks at: DATA, or RUN, or RUN DATA.", metavar="RUN DATA"),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="Folder for report.html, analysis.json and Parquet."),
+    ] = None,
+    text: TextColumn = None,
+    label: LabelColumn = None,
+    data_dir: DataDir = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", help="Decides every draw. Default: 0, or the profile's.")
+    ] = None,
+    profile: Annotated[
+        str | None, typer.Option(help="Settings to start from.", rich_help_panel=_TRAINING)
+    ] = None,
+    encoder: Annotated[
+        str | None, typer.Option(help="embedding or affine.", rich_help_panel=_TRAINING)
+    ] = None,
+    alignment: Annotated[
+        str | None, typer.Option(help="As in dot:scale=10.", rich_help_panel=_TRAINING)
+    ] = None,
+    epochs: Annotated[
+        int | None, typer.Option(help="At most so many.", rich_help_panel=_TRAINING)
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Any other setting.", rich_help_panel=_TRAINING),
+    ] = None,
+    device: Device = "auto",
+    quiet: Quiet = False,
+    json: Annotated[bool, typer.Option("--json", help="The result as JSON.")] = False,
+) -> None:
+    """Run an instrument of the papers: gradient flow, word scores, mutual information, …
+
+    `heedful list analyses` says what each one looks at. With -o a folder gets one page with the
+    figures, the numbers as JSON and, where rows are many, a Parquet table.
+    """
+    from dataclasses import replace
+
+    from heedful.analysis.instruments import analyses
+    from heedful.analysis.instruments.family import OfHistory, OfRun, OfTraining
+    from heedful.cli import show
+    from heedful.config import within
+    from heedful.runs import RunFolder
+
+    analysis = analyses.make(name)
+    given = _arguments(analysis, of or [])
+    within(0, 2**32 - 1, seed=seed)
+    if output is not None:
+        RunFolder.new(output)  # refuses one that holds anything, before work begins
+    flags = {"encoder": encoder, "alignment": alignment, "profile": profile, "epochs": epochs}
+    columns = {"text": text, "label": label, "data_dir": data_dir}
+    if isinstance(analysis, OfTraining):
+        data = given[0] if given else None
+        found = _of_training(analysis, data, columns, flags, seed, set_ or [], device, quiet)
+    else:
+        _refuse(analysis, {**flags, "set": set_})
+        if isinstance(analysis, OfHistory):
+            found = analysis.analyse(_history(given[0]))
+        else:
+            assert isinstance(analysis, OfRun)
+            found = _of_run(analysis, given, columns, seed or 0, device, quiet)
+    about = {"looked_at": " ".join(given) or "made-up corpora"}
+    found = replace(found, about={**about, **_options(analysis), **found.about})
+    if output is not None:
+        _save(found, output)
+    if json:
+        show.as_json(found.to_dict())
+        return
+    _show(found)
+    if output is not None:
+        from heedful import runs
+
+        show.result(f"\nreport: {output / runs.REPORT}")
+
+
+def _options(analysis: "Analysis") -> dict[str, Any]:
+    from heedful.analysis.instruments import analyses
+
+    described = analyses.describe(analysis)
+    return {name: value for name, value in described.items() if name != "name"}
+
+
+def _arguments(analysis: "Analysis", given: list[str]) -> list[str]:
+    """What was given, if it is what the analysis looks at."""
+    from heedful.analysis.instruments.family import OfRun, OfTraining
+    from heedful.errors import UsageError
+
+    if isinstance(analysis, OfTraining):
+        wanted = ["DATA"] if analysis.needs_data else []
+    else:
+        has_data = isinstance(analysis, OfRun) and analysis.part is not None
+        wanted = ["RUN", "DATA"] if has_data else ["RUN"]
+    if len(given) != len(wanted):
+        usage = " ".join(["heedful analyse", analysis.name, *wanted])
+        raise UsageError(f"{analysis.name} is asked like this: {usage}. Got: {given or 'nothing'}.")
+    return given
+
+
+def _refuse(analysis: "Analysis", flags: dict[str, Any]) -> None:
+    from heedful.errors import UsageError
+
+    for flag, value in flags.items():
+        if value:
+            raise UsageError(f"--{flag} is for analyses that train; {analysis.name} reads a run.")
+
+
+def _of_training(
+    analysis: "OfTraining",
+    data: str | None,
+    columns: dict[str, Any],
+    flags: dict[str, Any],
+    seed: int | None,
+    assignments: list[str],
+    device: str,
+    quiet: bool,
+) -> "Result":
+    from heedful.cli import show
+    from heedful.cli.request import find_corpus
+    from heedful.training.fit import Watcher
+    from heedful.training.progress import EpochLines
+
+    corpus = None if data is None else find_corpus(data, **columns)
+    for sentence in corpus.notes if corpus and not quiet else ():
+        show.note(f"note: {sentence}")
+    settings = _settings(analysis, flags, seed, assignments)
+    if corpus is not None:
+        settings = settings.with_(split=corpus.split)
+    if quiet:
+        return analysis.analyse(corpus, settings, device, Watcher())
+    with EpochLines("") as watcher:
+        return analysis.analyse(corpus, settings, device, watcher)
+
+
+def _settings(
+    analysis: "OfTraining", flags: dict[str, Any], seed: int | None, assignments: list[str]
+) -> "Settings":
+    from heedful.cli.request import settings_from
+    from heedful.training.settings import profiles
+
+    base = profiles[flags["profile"] or analysis.profile]()
+    return settings_from(
+        base,
+        None,
+        flags["epochs"],
+        None,
+        assignments,
+        encoder=flags["encoder"],
+        alignment=flags["alignment"],
+        seed=seed,
+    )
+
+
+def _of_run(
+    analysis: "OfRun",
+    given: list[str],
+    columns: dict[str, Any],
+    seed: int,
+    device: str,
+    quiet: bool,
+) -> "Result":
+    from dataclasses import replace
+
+    from heedful.text.documents import Documents
+    from heedful.training.trained import Trained
+
+    trained = Trained.load(given[0], device)
+    documents = Documents()
+    if len(given) > 1:
+        documents = _documents(analysis, trained, given[1], columns, quiet)
+    found = analysis.analyse(trained, documents, seed)
+    looked_at = {"documents_given": len(documents)} if analysis.part else {}
+    return replace(found, about={**looked_at, "seed": seed, **found.about})
+
+
+def _documents(
+    analysis: "OfRun", trained: "Trained", data: str, columns: dict[str, Any], quiet: bool
+) -> "Documents":
+    """A file's documents, a corpus's test or train part, or a copy of SemEval-2013."""
+    from heedful.analysis.semeval import PREFIX, read_semeval
+    from heedful.cli import show
+    from heedful.cli.audit import documents_to_audit, unseen
+    from heedful.cli.request import find_corpus
+
+    if data.startswith(PREFIX):
+        found, notes = read_semeval(data.removeprefix(PREFIX))
+        for sentence in notes if not quiet else ():
+            show.note(f"note: {sentence}")
+        return found
+    if analysis.part == "train":
+        if Path(data).is_file():
+            return documents_to_audit(data, **columns)[0]
+        return find_corpus(data, **columns).train
+    found = documents_to_audit(data, **columns)[0]
+    kept, trained_on = unseen(trained, found)
+    if not quiet and len(kept) < len(found):
+        show.note(f"note: {len(found) - len(kept):,} documents left out, trained on")
+    if not quiet and trained_on:
+        show.note("note: all documents were trained on, so this says little about new text")
+    return kept
+
+
+def _history(run: str) -> list[dict[str, Any]]:
+    from heedful import runs
+    from heedful.runs import RunFolder
+
+    return RunFolder.open(run).read_lines(runs.HISTORY)
+
+
+def _save(found: "Result", output: Path) -> None:
+    from heedful import runs
+    from heedful.report.analyses import write_analysis
+
+    found.save(output)
+    write_analysis(output / runs.REPORT, found)
+
+
+def _show(found: "Result") -> None:
+    from heedful.analysis.shown import in_words, lines
+    from heedful.cli import show
+
+    show.result(f"{found.asks}\n")
+    for line in lines(in_words(found.summary)):
+        show.result(show.one_for_one(line))
+    if found.notes:
+        show.result("")
+    for note in found.notes:
+        show.result(note)

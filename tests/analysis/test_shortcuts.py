@@ -1,0 +1,147 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from heedful.analysis.shortcut_arms import arms
+from heedful.analysis.shortcut_findings import Probe
+from heedful.analysis.shortcut_outcomes import Outcome, Truth, over_seeds
+from heedful.analysis.shortcuts import ShortcutSettings, probe_shortcuts
+from heedful.auditing.summary import BootstrapSettings
+from heedful.errors import ConfigError, DataError
+from heedful.model.projections import KHot, sparsemax
+from heedful.text.datasets.planted import Planted
+from heedful.training.task import Labelled, Task
+
+QUICK = ShortcutSettings(
+    seeds=(1, 2),
+    epochs=6,
+    documents=320,
+    embedding_size=16,
+    batch_size=32,
+    learning_rate=0.03,
+    bootstrap=BootstrapSettings(resamples=200),
+)
+HARD = replace(QUICK, seeds=(1,), mask=KHot(k=1), documents=100, epochs=1)
+
+
+@pytest.fixture(scope="module")
+def task() -> Task:
+    # Some noise: where the pattern tells the label of every document, no weight can undo that.
+    corpus = Planted(documents=3000, neutral_vocabulary=40, evidence_vocabulary=4, noise=0.1)()
+    return Task.from_corpus(corpus, {})
+
+
+@pytest.fixture(scope="module")
+def probe(task) -> Probe:
+    return probe_shortcuts(task, QUICK, split="spaces")
+
+
+def test_learned_attention_writes_the_label_into_its_pattern(probe):
+    learned = probe.arms["learned"]
+    assert learned.leak.interval[0] > 0.2
+    assert learned.accuracy.mean > probe.ordinary.accuracy.mean - 0.05
+    assert learned.told > 0.2
+
+
+def test_random_weights_are_right_as_often_as_the_commonest_label(probe):
+    random = probe.arms["random"]
+    for one in random.seeds:
+        # 300 documents: the standard error of a share of one half is 2.9 points.
+        assert abs(one.accuracy - probe.majority_accuracy) < 4 * 0.029
+        assert abs(one.told) < 0.05
+    assert abs(random.gain.mean) < 0.05
+
+
+def test_both_mitigations_take_away_what_the_pattern_is_worth(probe):
+    learned = probe.arms["learned"]
+    for arm in ("random-pretrained", "mask-neutral"):
+        assert probe.arms[arm].gain.mean < learned.gain.mean / 2, arm
+        assert probe.arms[arm].accuracy.mean <= learned.accuracy.mean, arm
+
+
+def test_only_mask_neutral_counts_effective_documents(probe):
+    counts = {name: finding.effective_documents for name, finding in probe.arms.items()}
+    assert 0 < counts.pop("mask-neutral") < 320
+    assert set(counts.values()) == {None}
+
+
+def test_mean_masks_are_distributions_for_each_arm_seed_and_label(probe):
+    frame = probe.to_frame()
+    assert list(frame["arm"].unique()) == list(arms)
+    assert len(frame) == len(arms) * 2 * 2 * 4
+    sums = frame.groupby(["arm", "seed", "label"])["mean_weight"].sum()
+    np.testing.assert_allclose(sums, 1, atol=1e-5)
+
+
+def test_the_sentence_tells_what_was_found(probe):
+    right = f"{probe.arms['learned'].accuracy.mean:.1%} right without seeing a word"
+    assert probe.conclusion.startswith(
+        "On these documents a model can write the label into its attention pattern alone: " + right
+    )
+    assert "training under random weights first" in probe.conclusion
+    assert "mask-neutral weighting" in probe.conclusion
+    nothing = replace(probe, arms=probe.arms | {"learned": probe.arms["random"]})
+    assert nothing.conclusion.startswith("On these documents no label was seen to pass")
+
+
+def test_seeds_decide_everything_with_hard_masks_too(task, probe):
+    first, again = (probe_shortcuts(task, HARD, split="spaces").to_dict() for _ in range(2))
+    assert first == again
+    for arm, finding in probe.arms.items():
+        assert finding.seeds[0].mean_weights != finding.seeds[1].mean_weights, arm
+    # With one token kept, the mean weight of a token is the share of documents that take it.
+    counts = np.array(first["arms"]["random"]["seeds"][0]["mean_weights"]) * 150
+    np.testing.assert_allclose(counts, counts.round(), atol=1e-4)
+
+
+def test_gain_by_hand():
+    # The labels get 0.9 and 0.2, their shares are 0.5 each.
+    outcome = Outcome(1, np.array([[0.1, 0.9], [0.2, 0.8]]), None)
+    truth = Truth(np.array([1, 0]), np.array([0.5, 0.5]))
+    np.testing.assert_allclose(outcome.gain(truth), np.log([1.8, 0.4]))
+    assert outcome.hits(truth).tolist() == [1, 0]
+
+
+def test_intervals_are_over_seeds_as_well_as_documents():
+    rng = np.random.default_rng(0)
+    documents = rng.integers(2, size=400).astype(float)
+    alike = over_seeds(np.stack([documents] * 3), rng, BootstrapSettings(500))
+    apart = over_seeds(
+        np.stack([np.zeros(400), documents, np.ones(400)]), rng, BootstrapSettings(500)
+    )
+    assert alike.mean == pytest.approx(documents.mean())
+    assert alike.interval[1] - alike.interval[0] < 0.12
+    assert apart.interval[1] - apart.interval[0] > 0.5
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"seeds": ()}, "seeds should name at least one seed"),
+        ({"seeds": (1, 1)}, "the same seed is given twice: 1, 1"),
+        ({"mask": sparsemax}, "the mask should be softmax or k-hot"),
+        ({"mask": KHot(k=4)}, "k-hot with k = 4 takes all of 4 tokens"),
+        ({"tokens": 1}, "tokens should lie in 2 to below 65, not 1"),
+        ({"epochs": 0}, "epochs should be at least 1, not 0"),
+    ],
+)
+def test_settings_that_make_no_experiment_are_refused(changes, sentence):
+    with pytest.raises(ConfigError, match=sentence):
+        replace(ShortcutSettings(), **changes)
+
+
+def test_one_label_or_no_test_documents_are_refused(task):
+    none = Labelled([], np.zeros(0, dtype=np.int64))
+    with pytest.raises(DataError, match="there are no test documents"):
+        probe_shortcuts(replace(task, test=none))
+    same = Labelled(task.train.texts, np.zeros_like(task.train.labels))
+    with pytest.raises(DataError, match=r"every training document has the same label \(negative\)"):
+        probe_shortcuts(replace(task, train=same))
+
+
+def test_words_too_rare_to_know_are_refused(task):
+    texts = [f"word{n}" for n in range(20)]
+    rare = Labelled(texts, np.arange(20, dtype=np.int64) % 2)
+    with pytest.raises(DataError, match="no word occurs in at least"):
+        probe_shortcuts(replace(task, train=rare))
