@@ -50,6 +50,8 @@ REQUEST = "request.json"
 PER_EXAMPLE = "per_example.parquet"
 ANALYSIS = "analysis.json"
 ROWS = "rows.parquet"
+PROBE = "probe.json"
+PROBE_ROWS = "probe.parquet"
 CHECKSUMMED = (CONFIG, MODEL, TOKENIZER, HISTORY, METRICS, TRAINING_DOCUMENTS)
 
 

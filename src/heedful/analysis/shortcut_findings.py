@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from heedful import runs
 from heedful.analysis.shortcut_arms import MITIGATIONS, REFERENCE, arms
 from heedful.analysis.shortcut_outcomes import Finding
 from heedful.auditing.record import plain
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 SCHEMA = 1
-RECORD, ROWS = "probe.json", "probe.parquet"
 BELOW = 0.01  # accuracy this far under the commonest label is called that
 
 
@@ -115,8 +115,8 @@ class Probe:
         folder = RunFolder(path)
         buffer = io.BytesIO()
         self.to_frame().to_parquet(buffer)
-        folder.write_bytes(ROWS, buffer.getvalue())
-        folder.write_json(RECORD, self.to_dict())
+        folder.write_bytes(runs.PROBE_ROWS, buffer.getvalue())
+        folder.write_json(runs.PROBE, self.to_dict())
 
 
 def _plain(finding: Finding) -> dict[str, Any]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 ORANGE, BLUE, GREY = "#d97706", "#0072b2", "#7a828c"
 OTHERS = (BLUE, "#009e73", "#c0679a", "#3d9bd6", "#8a6d00", "#6f5bb5")  # in order of use
-SHAPES = ("circle", "triangle-up", "diamond", "square", "triangle-down", "cross", "stroke")
+SHAPES = ("circle", "triangle-up", "diamond", "square", "triangle-down", "cross", "triangle-left")
 INK, QUIET, LINE = "#1f2933", "#57606a", "#d0d7de"  # a report swaps these three in the dark
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 

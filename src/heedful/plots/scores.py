@@ -21,6 +21,7 @@ from heedful.plots.figure import (
 if TYPE_CHECKING:
     from altair.typing import ChartType
 
+MOST_NAMED = 4  # models of a panel that carry their names
 LOWEST, HIGHEST = -1.0, 2.0  # scores beyond are drawn at these ends; the tooltip has the number
 
 
@@ -74,8 +75,9 @@ def scores_forest(scores: pd.DataFrame) -> Figure:
 
 def pareto(points: pd.DataFrame) -> Figure:
     """Rows run, question, test, accuracy, score, low, high -> a panel per question."""
+    runs = list(dict.fromkeys(points["run"]))
     panels = [
-        _accuracy_against(str(question), rows)
+        _accuracy_against(str(question), rows, runs)
         for question, rows in points.dropna(subset=["accuracy", "score"]).groupby(
             "question", sort=False
         )
@@ -83,7 +85,7 @@ def pareto(points: pd.DataFrame) -> Figure:
     return Figure(
         title="Accuracy against each answer",
         caption=(
-            "Each dot is a model: across, its score on a question (with 95% interval); up, its "
+            "Each mark is a model: across, its score on a question (with 95% interval); up, its "
             "accuracy on the same documents. Up and right is better. The dashed line joins the "
             "models that no other beats on both; a model below it can be replaced at no cost."
         ),
@@ -91,7 +93,8 @@ def pareto(points: pd.DataFrame) -> Figure:
     )
 
 
-def _accuracy_against(question: str, points: pd.DataFrame) -> "ChartType":
+def _accuracy_against(question: str, points: pd.DataFrame, runs: list[str]) -> "ChartType":
+    """One panel. A few models carry their names; many are told apart by colour and shape."""
     rows = points.round({"score": 4, "low": 4, "high": 4, "accuracy": 4})
     title = alt.TitleParams(question, subtitle=str(rows["test"].iloc[0]), subtitleColor=QUIET)
     y_scale = alt.Scale(zero=False, padding=14)
@@ -104,14 +107,24 @@ def _accuracy_against(question: str, points: pd.DataFrame) -> "ChartType":
         *[alt.Tooltip(f"{name}:Q", format=".3f") for name in ("score", "low", "high")],
     ]
     front = alt.Chart(_front(rows)).mark_line(color=ORANGE, strokeDash=[4, 3], strokeWidth=1.5)
-    return alt.layer(
+    layers = [
         front.encode(x="score:Q", y=y),
-        base.mark_rule(color=QUIET, strokeWidth=1.5).encode(x, x2="high:Q"),
-        base.mark_point(filled=True, color=BLUE, size=60, opacity=1).encode(
-            x="score:Q", tooltip=tooltip
-        ),
-        base.mark_text(dy=-10, fontSize=10, color=INK, limit=110).encode(x="score:Q", text="run:N"),
-    ).properties(title=title, width=165, height=150)
+        base.mark_rule(color=QUIET, strokeWidth=1.5, opacity=0.6).encode(x, x2="high:Q"),
+    ]
+    marks = base.mark_point(filled=True, size=60, opacity=1).encode(x="score:Q", tooltip=tooltip)
+    if len(runs) <= MOST_NAMED:
+        names = base.mark_text(dy=-10, fontSize=10, color=INK, limit=110)
+        layers += [marks.encode(color=alt.value(BLUE)), names.encode(x="score:Q", text="run:N")]
+    else:
+        colours = alt.Scale(domain=runs, range=[OTHERS[n % len(OTHERS)] for n in range(len(runs))])
+        legend = alt.Legend(title=None, columns=4)
+        layers.append(
+            marks.encode(
+                color=alt.Color("run:N", scale=colours, legend=legend),
+                shape=alt.Shape("run:N", scale=shape_scale(runs), legend=legend),
+            )
+        )
+    return alt.layer(*layers).properties(title=title, width=165, height=150)
 
 
 def _front(rows: pd.DataFrame) -> pd.DataFrame:

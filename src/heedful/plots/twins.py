@@ -11,6 +11,7 @@ from heedful.plots.figure import (
     Figure,
     bin_axis,
     bin_tooltip,
+    shape_scale,
     share_axis,
     shares,
     styled,
@@ -43,7 +44,8 @@ def tvd_jsd_frontier(adversaries: pd.DataFrame) -> Figure:
     chart = alt.layer(
         base.mark_line(strokeWidth=2),
         base.mark_point(filled=True, size=60, opacity=1).encode(
-            shape=alt.Shape("model:N", legend=alt.Legend(title=None)), tooltip=tooltip
+            shape=alt.Shape("model:N", scale=shape_scale(models), legend=alt.Legend(title=None)),
+            tooltip=tooltip,
         ),
     ).properties(width=380, height=230)
     return Figure(
