@@ -202,6 +202,8 @@ def test_what_a_recipe_wants_holds_unless_the_user_says_otherwise(tmp_path):
 
     assert Settings().with_(recipe="random-pretraining").model.keys == "separate"
     assert Settings().with_(recipe="random-pretraining", keys="shared").model.keys == "shared"
+    shared = Settings().with_(recipe="random-pretraining", keys="shared")
+    assert shared.with_(recipe="random-pretraining:epochs=2").model.keys == "shared"
     with pytest.raises(ConfigError, match="encoder of its own"):
         a_fit(Settings().with_(recipe="random-pretraining", keys="shared", **SIZES))
     with pytest.raises(ConfigError, match="bottleneck"):

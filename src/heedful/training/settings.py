@@ -55,11 +55,13 @@ class Settings:
     def with_(self, **changes: Any) -> "Settings":
         """Settings with some fields changed, whichever stage they belong to.
 
-        With another recipe comes what it wants, where nothing else is said.
+        With another recipe comes what it wants, where nothing else is said. The same recipe with
+        other options is no other recipe.
         """
         if "recipe" in changes:
             recipe = recipes.make(changes["recipe"])
-            changes = {**recipe.wants, **changes, "recipe": recipe}
+            is_another = type(recipe) is not type(self.training.recipe)
+            changes = {**(recipe.wants if is_another else {}), **changes, "recipe": recipe}
         by_stage: dict[str, dict[str, Any]] = {}
         for name, value in changes.items():
             if name not in STAGE_OF:
