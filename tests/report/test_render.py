@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
+from heedful.auditing.comparing import compare
 from heedful.auditing.record import Answer
 from heedful.auditing.rules import CUTS, SENTENCES
 from heedful.errors import DataError
@@ -100,6 +101,29 @@ def test_several_audits_stand_side_by_side():
     assert SENTENCES["may"] in text
     assert "Accuracy against each answer" in text
     assert "Audit of liar and honest" in text
+
+
+def test_paired_differences_stand_in_the_report_of_a_comparison():
+    audits = {"liar": made_audit(0.0), "honest": made_audit(1.0)}
+    found = compare(audits)
+    text = body(render(audits, differences=found.differences))
+    assert "Paired differences" in text
+    assert text.count("liar − honest") == len(found.differences)
+    assert "favours" in text
+    assert "Paired differences" not in body(render(audits))
+
+
+def test_of_many_audits_only_what_compares_them_is_drawn():
+    audits = {f"run {n}": made_audit(n / 5) for n in range(5)}
+    found = compare(audits)
+    page = render(audits, differences=found.differences)
+    text = body(page)
+    assert "Audit of 5 models" in text
+    assert "Accuracy against each answer" in text
+    assert "How far another seed" not in text
+    assert "run 0 − run 4" in text
+    assert "run 1 − run 2" not in text
+    assert len(page) < 2_500_000
 
 
 def test_one_audit_has_no_accuracy_against_answers(page):

@@ -75,7 +75,7 @@ def compare(
 
         for number, (name, audit) in enumerate(audits.items(), start=1):
             audit.save(output / f"{number}-{runs.folder_name(name)}")
-        write_report(output / runs.REPORT, audits)
+        write_report(output / runs.REPORT, audits, comparison.differences)
     if json:
         show.as_json(comparison.to_dict())
         return

@@ -26,9 +26,12 @@ def explain(
     Orange speaks for the predicted label, blue against it; attention has no sign.
     """
     from heedful.cli import show
+    from heedful.errors import UsageError
     from heedful.importance.explanation import USUAL_MEASURES, explain
     from heedful.training.trained import Trained
 
+    if html is not None and not html.absolute().parent.is_dir():
+        raise UsageError(f"no folder {html.parent} to write {html.name} into.")
     explanation = explain(Trained.load(run, device), text, measure or USUAL_MEASURES)
     if html is not None:
         from heedful.report import explanation_page

@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from heedful.auditing.record import Audit
+from heedful.auditing.record import Audit, Table
 from heedful.report.page import explanation_page, render
 from heedful.runs import write_atomically
 
 __all__ = ["explanation_page", "render", "write_report"]
 
 
-def write_report(path: str | Path, audits: Mapping[str, Audit]) -> None:
+def write_report(path: str | Path, audits: Mapping[str, Audit], differences: Table = ()) -> None:
     """The report of one audit, or of several side by side, as a file."""
-    write_atomically(Path(path), render(audits).encode("utf-8", "backslashreplace"))
+    page = render(audits, differences=differences)
+    write_atomically(Path(path), page.encode("utf-8", "backslashreplace"))

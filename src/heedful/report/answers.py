@@ -2,12 +2,12 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from heedful.auditing.metrics.registry import Better
-from heedful.auditing.record import Answer, Audit, TestResult
+from heedful.auditing.record import Answer, Audit, Table, TestResult
 from heedful.auditing.rules import CUTS, GAIN
 from heedful.auditing.summary import Score
 from heedful.report.drawn import spoken
@@ -137,6 +137,45 @@ def _told(run: str, answer: Answer) -> Told:
     leading = [*judged, *answer.tests][:1]
     lead = test_row(run, leading[0]) if leading else None
     return Told(run, judgement, MARKS[judgement], answer.reason, lead)
+
+
+@dataclass(frozen=True)
+class DifferenceRow:
+    """A paired difference between two runs, in words and numbers."""
+
+    test: str
+    first: str
+    second: str
+    difference: str
+    interval: str
+    favours: str
+
+
+def difference_rows(
+    differences: Table, runs: Sequence[str], all_pairs: bool
+) -> list[DifferenceRow]:
+    """Paired differences, test by test; of many runs only those from the first one."""
+    rows = [row for row in differences if all_pairs or row["first"] == runs[0]]
+    order = list(dict.fromkeys(row["test"] for row in rows))
+    return [
+        DifferenceRow(
+            test=spoken(row["test"]),
+            first=row["first"],
+            second=row["second"],
+            difference=signed(row["difference"]),
+            interval=f"{signed(row['low'])} to {signed(row['high'])}",
+            favours=row["favours"],
+        )
+        for row in sorted(rows, key=lambda row: order.index(row["test"]))
+    ]
+
+
+def signed(value: float) -> str:
+    """A number with its sign; a dash where there is none."""
+    if math.isnan(value):
+        return "–"
+    rounded = round(value, 3) or 0.0
+    return f"{rounded:+.3f}".replace("-", "−") if rounded else "0.000"
 
 
 def test_row(run: str, test: TestResult) -> TestRow:

@@ -67,10 +67,10 @@ class Drawn:
     panels: tuple[Panel, ...]
 
 
-def figures(audits: Mapping[str, Audit]) -> dict[str, list[Drawn]]:
-    """Figures by the place where they stand."""
+def figures(audits: Mapping[str, Audit], *, of_each: bool = True) -> dict[str, list[Drawn]]:
+    """Figures by the place where they stand: of each audit, and of all together."""
     found: dict[str, dict[str, list[tuple[str, Figure]]]] = {}
-    for run, audit in audits.items():
+    for run, audit in audits.items() if of_each else ():
         for place, figure in _of_one(audit):
             found.setdefault(place, {}).setdefault(figure.title, []).append((run, figure))
     for figure in _of_all(audits):

@@ -17,7 +17,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from heedful.auditing import rules
-from heedful.auditing.record import Audit, ShownDocument
+from heedful.auditing.record import Audit, ShownDocument, Table
 from heedful.errors import DataError
 from heedful.report import answers
 from heedful.report.drawn import INSTEAD, SCORES, figures, spoken
@@ -51,17 +51,27 @@ class Subject:
     flips: dict[tuple[bool, bool], tuple[int, str]]
 
 
-def render(audits: Mapping[str, Audit], *, title: str | None = None) -> str:
-    """The report of one audit, or of several side by side, each under its name."""
+MOST_IN_FULL = 3  # audits that have their own figures and documents in one report
+
+
+def render(
+    audits: Mapping[str, Audit], *, title: str | None = None, differences: Table = ()
+) -> str:
+    """The report of one audit, or of several side by side, each under its name.
+
+    `differences` are the paired ones of a comparison. Of many audits only what compares them is
+    drawn, or the page would outgrow what people can read.
+    """
     if not audits:
         raise DataError("there is no audit to report on.")
-    drawn = figures(audits)
+    is_in_full = len(audits) <= MOST_IN_FULL
+    drawn = figures(audits, of_each=is_in_full)
     charts = {
         panel.name: panel.chart
         for figure in (figure for group in drawn.values() for figure in group)
         for panel in figure.panels
     }
-    names = " and ".join(audits)
+    names = " and ".join(audits) if is_in_full else f"{len(audits)} models"
     return make_page(
         "report.html",
         title=title or f"Audit of {names}",
@@ -73,7 +83,9 @@ def render(audits: Mapping[str, Audit], *, title: str | None = None) -> str:
             Document(run, shown, heat_map(shown.text, shown.offsets, shown.scores))
             for run, audit in audits.items()
             for shown in audit.shown
+            if is_in_full
         ],
+        differences=answers.difference_rows(differences, list(audits), is_in_full),
         cuts=rules.CUTS,
         rules=rules.__doc__ or "",
         places={"scores": SCORES, "instead": INSTEAD},
