@@ -40,7 +40,7 @@ def jobs(chosen: argparse.Namespace, folder: Path) -> list[Job]:
             run = f"{recipe}-{seed}"
             settings = Settings().with_(
                 encoder=f"bilstm:hidden_size={chosen.size}", embedding_size=2 * chosen.size,
-                dropout=0.0, seed=seed, split="spaces", recipe=f"{recipe}:epochs=5",
+                dropout=0.0, seed=seed, split="spaces", recipe=_spec(recipe, chosen),
             )  # fmt: skip
             found.append(training(run, corpus, settings, device))
             for kind in (k for k in kinds if k.partition(",")[0] == recipe):
@@ -56,6 +56,15 @@ def jobs(chosen: argparse.Namespace, folder: Path) -> list[Job]:
                     twins[twin.name] = str(folder / name)
                 found.append(_audit(kind, seed, corpus, folder / run, folder, twins))
     return found
+
+
+def _spec(recipe: str, chosen: argparse.Namespace) -> str:
+    """The recipe with its weight."""
+    weights = {
+        "mlm": f":mlm_weight={chosen.mlm_weight}",
+        "tying": f":tie_weight={chosen.tie_weight}",
+    }
+    return f"{recipe}{weights.get(recipe, '')}:epochs=5"
 
 
 def _audit(
@@ -87,6 +96,8 @@ def main() -> None:
     parser.add_argument(
         "--weights", type=float, nargs="+", default=AuditSettings().adversary_weights
     )
+    parser.add_argument("--mlm-weight", type=float, default=1.0)
+    parser.add_argument("--tie-weight", type=float, default=1.0)
     parser.add_argument("--size", type=int, default=150, help="of a direction; words get double")
     chosen = parser.parse_args()
     folder = chosen.folder.absolute()
@@ -104,7 +115,10 @@ def main() -> None:
         if (folder / _name(kind, seed) / "audit").is_dir()
     }
     print(machine.describe())
-    print(f"\ncorpus {chosen.corpus}, seeds {chosen.seeds}; adversary weights {chosen.weights}\n")
+    print(
+        f"\ncorpus {chosen.corpus}, seeds {chosen.seeds}, size {chosen.size}; adversary weights "
+        f"{chosen.weights}, mlm_weight {chosen.mlm_weight}, tie_weight {chosen.tie_weight}\n"
+    )
     rng, settings = np.random.default_rng(0), BootstrapSettings()
     print("| training | accuracy | I(word; state) / H(word) | own influence | TVD at JSD 0.4 |")
     print("|---|---|---|---|---|")

@@ -131,9 +131,10 @@ _MISFIT = object()
 
 
 def _alternatives(annotation: Any) -> tuple[Any, ...]:
-    """`int | None` -> (int, None type); text comes last because every word is also a string."""
+    """`int | None` -> (None type, int): "none" means none first, and every word is also text."""
     if isinstance(annotation, types.UnionType) or typing.get_origin(annotation) is typing.Union:
-        return tuple(sorted(typing.get_args(annotation), key=lambda option: option is str))
+        order = {types.NoneType: 0, str: 2}
+        return tuple(sorted(typing.get_args(annotation), key=lambda option: order.get(option, 1)))
     return (annotation,)
 
 

@@ -5,12 +5,14 @@
 """
 
 import inspect
+import sys
 from collections.abc import Collection, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import torch
 from jaxtyping import Float, Int
 from numpy import ndarray
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -205,39 +207,65 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def audit(
-    classifier: Classifier | Subject,
-    documents: Documents,
+    classifier: object,
+    documents: Documents | Sequence[str],
     settings: AuditSettings | None = None,
     asked: Sequence[str] | None = None,
     *,
     judge: Judge | None = None,
     deep: str | Path | None = None,
-    training: tuple[Texts, Labels] | None = None,
+    training: tuple[Any, ...] | None = None,
+    tokenizer: object = None,
+    readout: str = "last-cls",
     name: str = "classifier",
 ) -> Audit:
     """Ask whether a classifier's attention explains its decisions on some documents.
 
-    The classifier is a fitted `Classifier`, or anything that keeps the protocol of `Subject`. With
+    The classifier is a fitted `Classifier`, anything that keeps the protocol of `Subject`, or a
+    Hugging Face sequence classifier: a model with its `tokenizer`, a pair of them, or a pipeline,
+    whose attention is read out as `readout` says (docs/transformers.md has several at once). With
     `deep`, a folder, about twenty twins of a `Classifier` are trained there for the questions that
-    take them; `training` are the texts and labels that it was fitted on.
+    take them; `training` are the texts and labels that it was fitted on, and dev where it had one.
     """
+    if not isinstance(documents, Documents):
+        documents = Documents(map(Document, as_texts(documents)))
+    if "transformers" in sys.modules:  # else nobody can have made a model of it
+        from heedful.auditing.transformer_audits import audit_readings, subjects_of
+        from heedful.auditing.transformer_loading import of_anything
+
+        if (loaded := of_anything(classifier, tokenizer)) is not None:
+            if deep is not None or judge is not None:
+                raise DataError(
+                    "deep and judge are not for a Hugging Face model, audited as it is."
+                )
+            loaded, documents, _ = loaded.with_labels_of(documents)
+            subjects, _ = subjects_of(loaded, [readout])
+            (found,) = audit_readings(loaded, subjects, documents, settings, asked).audits.values()
+            return found
     twins = None
     if deep is not None:
+        if judge is not None:
+            raise DataError("a deep audit from Python judges by the model itself: drop `judge`.")
         twins = _train_twins(classifier, settings or AuditSettings(), asked, Path(deep), training)
     if isinstance(classifier, Classifier):
         check_is_fitted(classifier)
         classifier = ClassifierSubject(classifier.trained_)
+    if not isinstance(classifier, Subject):
+        raise DataError(
+            f"{type(classifier).__name__} cannot be audited: give a fitted heedful.Classifier, a "
+            "Hugging Face sequence classifier with its tokenizer, or a heedful Subject."
+        )
     return ask_all(
         classifier, documents, settings, asked, judge=judge, twins=twins, about={"name": name}
     )
 
 
 def _train_twins(
-    classifier: "Classifier | Subject",
+    classifier: object,
     settings: AuditSettings,
     asked: Sequence[str] | None,
     folder: Path,
-    training: tuple[Texts, Labels] | None,
+    training: tuple[Any, ...] | None,
 ) -> Twins:
     """The twins of a fitted classifier, which is kept beside them."""
     if not isinstance(classifier, Classifier) or training is None:
@@ -251,8 +279,11 @@ def _train_twins(
     run = folder / "itself"
     if not RunFolder(run).is_finished:
         classifier.save(run)
+    kept = Trained.load(run).model.state_dict()
+    if any(not torch.equal(kept[n], p.cpu()) for n, p in classifier.model_.state_dict().items()):
+        raise DataError(f"{folder} holds twins of another classifier. Choose another folder.")
     wanted = twins_wanted(settings, classifier.trained_.settings, asked)
-    with JobLines() as watcher:
+    with JobLines() if classifier.show_progress else nullcontext() as watcher:
         return train_twins(
             wanted, run, task, folder, chosen_words=settings.chosen_words, watcher=watcher
         )

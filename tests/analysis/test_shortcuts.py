@@ -5,9 +5,9 @@ import pytest
 
 from heedful.analysis.shortcut_arms import arms
 from heedful.analysis.shortcut_findings import Probe
-from heedful.analysis.shortcut_outcomes import Outcome, Truth, over_seeds
+from heedful.analysis.shortcut_outcomes import Outcome, Truth
 from heedful.analysis.shortcuts import ShortcutSettings, probe_shortcuts
-from heedful.auditing.summary import BootstrapSettings
+from heedful.auditing.summary import BootstrapSettings, over_seeds
 from heedful.errors import ConfigError, DataError
 from heedful.model.projections import KHot, sparsemax
 from heedful.text.datasets.planted import Planted

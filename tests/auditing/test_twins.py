@@ -9,7 +9,7 @@ import heedful
 from heedful.auditing.audit import audit
 from heedful.auditing.questions import AuditSettings, questions
 from heedful.auditing.subjects import ClassifierSubject
-from heedful.auditing.twins import ITSELF, Twins, adversary, chosen, written
+from heedful.auditing.twins import ITSELF, Twins, adversary, chosen, context_free, written
 from heedful.counterfactual.adversarial import Adversarial
 from heedful.errors import DataError
 from heedful.text.datasets.planted import Planted
@@ -82,6 +82,7 @@ def test_gain_over_uniform_is_zero_for_a_twin_like_the_model(subject, uniform, c
     assert test.score.value == test.score.floor
     assert test.judgement == "contradicted"
     assert "gain +0.0 points" in test.note
+    assert "1 seed" in test.note
     beside = columns_of("needed", subject, corpus, {"uniform-seed-1": uniform})
     right = np.mean(
         uniform.trained.probabilities(corpus.test.texts).argmax(axis=1) == labels(corpus)
@@ -113,6 +114,28 @@ def test_an_adversary_like_the_model_stays_at_the_origin(subject, uniform, corpu
     assert [row["adversary_weight"] for row in rows] == [0.1, 1.0]
     area = next(fact for fact in result.evidence["facts"] if "area" in fact["name"])
     assert area["low"] <= area["mean"] <= area["high"]
+
+
+def test_what_could_not_be_trained_or_reached_is_said(subject, uniform, corpus):
+    near = Twins({"adversary-0.1": subject, "mlp-trained": uniform, "mlp-against-0.1": uniform},
+                 {"adversary-1": "the disk is full."})  # fmt: skip
+    result = audit(subject, corpus.test, QUICK, ["exclusive"], twins=near)
+    notes = {fact["name"]: fact["note"] for fact in result.evidence["facts"]}
+    assert "the disk is full" in notes["twin adversary-1"]
+    assert "not every frontier gets there" in notes["TVD at JSD 0.4"]
+
+
+def test_a_gain_over_twins_of_another_recipe_is_not_judged(subject, corpus):
+    twins = Twins({"uniform-seed-1": subject}, otherwise="by the standard recipe, unlike the run")
+    test = audit(subject, corpus.test, QUICK, ["needed"], twins=twins).answer("needed").tests[0]
+    assert test.judgement == "reported"
+    assert "standard recipe" in test.note
+
+
+def test_context_free_twins_learn_as_long_as_the_run():
+    run = Settings().with_(recipe="standard:epochs=40")
+    assert run.with_(**context_free(run)).training.recipe.epochs == 40
+    assert run.with_(**context_free(run, "imposed")).training.recipe.epochs == 40
 
 
 def test_chosen_words_have_the_most_weight_and_never_none():
@@ -159,6 +182,13 @@ def test_from_python_twins_are_trained_in_a_folder_and_left_when_done(corpus, tm
     np.testing.assert_array_equal(again.columns["seed_jsd"], first.columns["seed_jsd"])
     with pytest.raises(DataError, match="fingerprint"):
         heedful.audit(*ask, deep=tmp_path / "deep", training=(corpus.dev.texts, corpus.dev.labels))
+    other = heedful.Classifier(
+        encoder="mlp:hidden_size=4", recipe="standard:epochs=1", seed=9, **SIZES
+    ).fit(*training)
+    with pytest.raises(DataError, match="fingerprint|another classifier"):
+        heedful.audit(
+            other, corpus.test, QUICK, ["stable"], deep=tmp_path / "deep", training=training
+        )
     with pytest.raises(DataError, match="`training`"):
         heedful.audit(*ask, deep=tmp_path / "deep")
 

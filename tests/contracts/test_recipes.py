@@ -49,6 +49,14 @@ def test_no_recipe_ends_in_nan(name, odd, seed):
 
 
 @every_recipe
+def test_a_recipe_as_one_word_is_read_back(name):
+    recipe = recipes.make(name)
+    if name != "all-of":
+        assert recipes.make(recipes.spec(recipe)) == recipe
+    assert recipes.make(recipes.describe(recipe)) == recipe
+
+
+@every_recipe
 def test_the_seed_decides_every_weight(name):
     one, same = (fitted(f"{name}:epochs=2", *ORDINARY) for _ in range(2))
     for key, values in weights_of(one).items():

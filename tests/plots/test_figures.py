@@ -55,7 +55,13 @@ def scores() -> pd.DataFrame:
 
 ADVERSARIES = pd.DataFrame(
     [
-        {"model": model, "adversary_weight": weight, "jsd": jsd, "tvd": slope * jsd}
+        {
+            "model": model,
+            "adversary_weight": weight,
+            "jsd": jsd,
+            "tvd": slope * jsd,
+            "is_on_frontier": True,
+        }
         for model, slope in (("this model", 0.1), ("words one by one", 0.6))
         for weight, jsd in ((0.01, 0.2), (0.1, 0.45), (1.0, 0.6))
     ]

@@ -137,7 +137,7 @@ def test_a_killed_training_resumes_to_the_same_weights_and_history(
     train, dev, vocabulary = data
     base = Settings().with_(
         encoder="lstm:hidden_size=6", embedding_size=6, patience=None, optimizer=optimizer,
-        **recipe.wants,
+        **recipe.wants(()),
     )  # fmt: skip
     settings = TrainingSettings(
         recipe=recipe, optimizer=base.training.optimizer, patience=None, batch_size=32

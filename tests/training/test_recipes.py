@@ -1,3 +1,5 @@
+import dataclasses
+
 import numpy as np
 import pytest
 import torch
@@ -43,18 +45,27 @@ def test_tying_is_the_mean_distance_over_real_tokens():
 
 def test_a_held_embedding_gets_no_pull():
     model, batch = a_model(encoder="lstm:hidden_size=6"), a_batch(4)
+    words = model.embedding.weight
     for is_held in (True, False):
-        model.zero_grad()
-        embedded = model.embedding(batch.token_ids).detach().requires_grad_()
-        trace = model.read(embedded, batch.is_token)
-        held = Tying(is_embedding_held=is_held).penalty(
-            model, batch, trace, torch.nn.Identity(), rng()
+        recipe = Tying(is_embedding_held=is_held)
+        trace = model(batch)
+        (pull,) = torch.autograd.grad(
+            recipe.penalty(model, batch, trace, torch.nn.Identity(), rng()), words
         )
-        through_states = torch.autograd.grad(
-            (trace.hidden - embedded.detach()).norm(dim=-1).mean(), embedded, retain_graph=True
-        )[0]
-        (pull,) = torch.autograd.grad(held, embedded)
+        apart = (model(batch).hidden - model.embedding(batch.token_ids).detach()).norm(dim=-1)
+        (through_states,) = torch.autograd.grad(apart.mean(), words)
         assert torch.allclose(pull, through_states, atol=1e-6) == is_held
+
+
+def test_states_are_tied_to_the_embedding_and_not_to_what_dropout_left_of_it():
+    model, batch = a_model(encoder="lstm:hidden_size=6"), a_batch(4)
+    trace = model(batch)
+    dropped = dataclasses.replace(trace, embedded=torch.zeros_like(trace.embedded))
+    assert penalty_of(Tying(), model, batch, dropped) == penalty_of(Tying(), model, batch, trace)
+
+
+def penalty_of(recipe, model, batch, trace) -> float:
+    return float(recipe.penalty(model, batch, trace, torch.nn.Identity(), rng()).detach())
 
 
 def test_sizes_that_do_not_match_are_a_sentence():

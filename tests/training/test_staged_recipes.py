@@ -176,6 +176,7 @@ def test_an_adversary_answers_alike_and_looks_elsewhere():
     assert last["jsd"] > 0.05
     assert last["jsd"] > first["jsd"]
     assert last["tvd"] < 0.2
+    assert classifier.trained_.metrics["dev"]["jsd_from_base"] > 0.05
     # a weight of nothing leaves only imitation
     imitator = heedful.Classifier(recipe=Adversary(adversary_weight=0.0, epochs=40), **options)
     imitator.fit(corpus.train.texts, corpus.train.labels)
@@ -186,6 +187,7 @@ def test_a_selector_chooses_k_words_and_learns_the_answers_of_its_base():
     classifier = fitted(Selector(epochs=8), projection="k-hot:k=2", dropout=0.0)
     for found in classifier.attention(TEXTS[:4]):
         assert (found.weights > 0).sum() == 2
+    assert 0 <= classifier.trained_.metrics["dev"]["agreement_with_base"] <= 1
     with pytest.raises(ConfigError, match="chooses k words"):
         fitted(Selector(epochs=1), projection="sparsemax")
 
@@ -208,6 +210,15 @@ def test_what_a_recipe_wants_holds_unless_the_user_says_otherwise(tmp_path):
         a_fit(Settings().with_(recipe="random-pretraining", keys="shared", **SIZES))
     with pytest.raises(ConfigError, match="bottleneck"):
         a_fit(Settings().with_(recipe="vat", output="linear", **SIZES))
+
+
+def test_whoever_chooses_sizes_keeps_them():
+    from heedful.training.settings import Settings, profiles
+
+    assert Settings().with_(recipe="tying").model.embedding_size == 300
+    chosen = Settings().with_(recipe="tying", encoder="lstm:hidden_size=100")
+    assert chosen.model.embedding_size == 100
+    assert profiles["sun-lu"]().with_(recipe="tying").model == profiles["sun-lu"]().model
 
 
 def a_fit(settings):

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
-from heedful.auditing.summary import CELLS_AT_ONCE, NO_INTERVAL, BootstrapSettings, Estimate
+from heedful.auditing.summary import BootstrapSettings, Estimate, over_seeds
 
 FOLDS = 5  # of the classifier that sees only the weights
 LOWEST = 1e-12  # probability; no document weighs without bound
@@ -121,30 +121,6 @@ def find(
             for place, outcome in enumerate(outcomes)
         ),
     )
-
-
-def over_seeds(
-    values: Float[ndarray, "seeds documents"], rng: np.random.Generator, settings: BootstrapSettings
-) -> Estimate:
-    """The mean, with an interval from seeds and documents both drawn with replacement.
-
-    With a few seeds their share in the interval is a rough guide; with one seed there is none.
-    """
-    seeds, documents = values.shape
-    if documents < 2:
-        return Estimate(float(values.mean()), NO_INTERVAL, documents, 0)
-    means = np.empty(settings.resamples)
-    step = max(1, CELLS_AT_ONCE // documents)
-    for start in range(0, settings.resamples, step):
-        count = len(means[start : start + step])
-        of_seeds = rng.multinomial(seeds, np.full(seeds, 1 / seeds), size=count) / seeds
-        drawn = rng.integers(documents, size=(count, documents))
-        drawn += documents * np.arange(count)[:, None]
-        times = np.bincount(drawn.ravel(), minlength=drawn.size).reshape(drawn.shape)
-        means[start : start + step] = ((of_seeds @ values) * times).sum(axis=1) / documents
-    tail = (1 - settings.level) / 2
-    low, high = np.quantile(means, [tail, 1 - tail])
-    return Estimate(float(values.mean()), (float(low), float(high)), documents, 0)
 
 
 def _cross_fitted(

@@ -23,8 +23,8 @@ from heedful.analysis.shortcut_arms import (
     check_mask,
 )
 from heedful.analysis.shortcut_findings import Probe
-from heedful.analysis.shortcut_outcomes import Outcome, Truth, find, over_seeds
-from heedful.auditing.summary import BootstrapSettings
+from heedful.analysis.shortcut_outcomes import Outcome, Truth, find
+from heedful.auditing.summary import BootstrapSettings, over_seeds
 from heedful.config import above, at_least, family, size, to_plain, within
 from heedful.errors import ConfigError, DataError
 from heedful.model.build import build_model

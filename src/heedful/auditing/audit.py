@@ -73,7 +73,7 @@ def audit(
     names = dict.fromkeys(asked or questions)
     asking = sorted(map(questions.make, names), key=lambda question: question.place)
     _check_labels(subject, documents)
-    why_not = {question.name: question.why_not(subject, twins) for question in asking}
+    why_not = {q.name: subject.refuses(q.name) or q.why_not(subject, twins) for q in asking}
     able = [question for question in asking if not why_not[question.name]]
     plan = _plan(documents, settings, request)
     asked_of = Asked(subject, judge or subject, twins)
@@ -104,7 +104,9 @@ def audit(
             measured = _without(is_single, measured)
             columns |= measured.columns
             conclusion = question.conclude(
-                Found(question.name, subject, measured, labels, left, distinct, settings, rng)
+                Found(
+                    question.name, subject, measured, labels, left, distinct, settings, rng, twins
+                )
             )
         answers.append(_answer(question, conclusion))
         for name, rows in conclusion.evidence.items():

@@ -77,11 +77,10 @@ def area_interval(
     documents = both.shape[2]
     if documents < 2:
         return np.nan, np.nan, np.nan, documents
-    resamples = min(settings.resamples, 500)
     areas: list[float] = []
     at_once = max(1, CELLS_AT_ONCE // documents)
-    while len(areas) < resamples:
-        count = min(at_once, resamples - len(areas))
+    while len(areas) < settings.resamples:
+        count = min(at_once, settings.resamples - len(areas))
         drawn = rng.multinomial(documents, np.full(documents, 1 / documents), size=count)
         means = np.einsum("kad,rd->rka", both, drawn) / documents
         areas += [area(*pair) for pair in means]

@@ -82,6 +82,7 @@ class Audit:
                   over attention (over_attention, …_low, …_high); best first
         flips     top_flips, other_flips, documents, share: Serrano & Smith's four cells
         words     word, kind (a label or "neutral"), attention_score, polarity, weight, occurrences
+        frontier  model, adversary_weight, jsd, tvd, is_on_frontier: trained adversaries (deep)
         facts     question, name, mean, low, high, documents, note: means without controls
     """
 

@@ -89,6 +89,10 @@ class Subject(Judge):
         """Whether several threads may ask it at once."""
         return False
 
+    def refuses(self, question: str) -> str:
+        """Why a question makes no sense for it, whatever it can do; nothing if it does."""
+        return ""
+
     @abstractmethod
     def read(self, texts: Sequence[str]) -> Reading:
         """Words, weights and probabilities of some texts."""

@@ -86,6 +86,34 @@ def estimate(
     return Estimate(mean, _interval(means, settings), len(kept), len(values) - len(kept))
 
 
+def over_seeds(
+    values: Float[ndarray, "seeds documents"], rng: np.random.Generator, settings: BootstrapSettings
+) -> Estimate:
+    """The mean, with an interval from seeds and documents both drawn with replacement.
+
+    With a few seeds their share in the interval is a rough guide; with one seed there is none.
+    """
+    left_out = values.shape[1]
+    values = values[:, ~np.isnan(values).any(axis=0)]
+    seeds, documents = values.shape
+    left_out -= documents
+    if documents < 2:
+        mean = float(values.mean()) if documents else np.nan
+        return Estimate(mean, NO_INTERVAL, documents, left_out)
+    means = np.empty(settings.resamples)
+    step = max(1, CELLS_AT_ONCE // documents)
+    for start in range(0, settings.resamples, step):
+        count = len(means[start : start + step])
+        of_seeds = rng.multinomial(seeds, np.full(seeds, 1 / seeds), size=count) / seeds
+        drawn = rng.integers(documents, size=(count, documents))
+        drawn += documents * np.arange(count)[:, None]
+        times = np.bincount(drawn.ravel(), minlength=drawn.size).reshape(drawn.shape)
+        means[start : start + step] = ((of_seeds @ values) * times).sum(axis=1) / documents
+    tail = (1 - settings.level) / 2
+    low, high = np.quantile(means, [tail, 1 - tail])
+    return Estimate(float(values.mean()), (float(low), float(high)), documents, left_out)
+
+
 def paired_difference(
     first: PerDocument,
     second: PerDocument,

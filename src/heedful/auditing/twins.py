@@ -6,21 +6,24 @@ ask the model itself.
 """
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
+from heedful import runs
 from heedful.auditing.metrics.top import choose_top
 from heedful.auditing.subject import Decides, IsToken, Words
 from heedful.auditing.subjects import ClassifierSubject
+from heedful.errors import RunError
 from heedful.jobs.budget import Budget
 from heedful.jobs.job import Job, Tell
 from heedful.jobs.progress import JobWatcher
 from heedful.jobs.run import run_jobs
 from heedful.jobs.training import train_run
+from heedful.runs import RunFolder, environment_failures
 from heedful.training.recipe import Penalised
 from heedful.training.recipes import recipes
 from heedful.training.recipes.standard import Standard
@@ -28,6 +31,7 @@ from heedful.training.settings import Settings
 from heedful.training.task import Labelled, Task
 from heedful.training.trained import Trained
 
+TEXTS_AT_ONCE = 64
 ITSELF = "itself"  # the run under audit, as the base of a twin
 
 
@@ -47,6 +51,7 @@ class Twins:
 
     subjects: Mapping[str, Decides] = field(default_factory=dict)
     failed: Mapping[str, str] = field(default_factory=dict)
+    otherwise: str = ""  # how they were trained, where not as the run was
 
     def named(self, prefix: str) -> dict[str, Decides]:
         """Those whose names begin so, by the rest of their names."""
@@ -72,20 +77,24 @@ def as_trained(run: Settings) -> dict[str, Any]:
     return {} if isinstance(recipe, Penalised | Standard) else {"recipe": "standard"}
 
 
-CONTEXT_FREE: dict[str, Any] = {
-    "encoder": "mlp",
-    "recipe": "standard",
-    "keys": "shared",
-    "query": "learned",
-    "output": "linear",
-}
+def as_usual(run: Settings, recipe: str = "standard") -> dict[str, Any]:
+    """Changes that train by a plain recipe, for as long as the run was, if it had one stage."""
+    own = run.training.recipe
+    epochs = own.epochs if isinstance(own, Penalised | Standard) else Standard().epochs
+    return {"recipe": f"{recipe}:epochs={epochs}"}
+
+
+def context_free(run: Settings, recipe: str = "standard") -> dict[str, Any]:
+    """Changes that make a model which sees one word at a time."""
+    parts = {"encoder": "mlp", "keys": "shared", "query": "learned", "output": "linear"}
+    return {**parts, **as_usual(run, recipe)}
 
 
 def adversary(
     weight: float, epochs: int, run: Settings, *, base: str = ITSELF, name: str = "adversary-"
 ) -> Twin:
     """A model that answers as the run does and looks elsewhere; it carries the same penalty."""
-    changes = CONTEXT_FREE if base != ITSELF else {}
+    changes = context_free(run) if base != ITSELF else {}
     recipe: dict[str, Any] = {"name": "adversary", "adversary_weight": weight, "epochs": epochs}
     if base == ITSELF and isinstance(run.training.recipe, Penalised):
         recipe["regulariser"] = _penalty(run.training.recipe)
@@ -120,7 +129,9 @@ def train_twins(
     `answers` is the run whose predictions the approximators learn: the run under audit, unless
     another model judges.
     """
-    settings = Trained.load(run).settings
+    trained = Trained.load(run)
+    settings = trained.settings
+    _check_same_run(folder, trained)
     jobs = [
         _job(twin, settings, run, task, folder, chosen_words, answers or run, device)
         for twin in twins
@@ -133,7 +144,22 @@ def train_twins(
             if outcome.state == "done"
         },
         {name: outcome.reason for name, outcome in outcomes.items() if outcome.state != "done"},
+        "by the standard recipe, unlike the run" if as_trained(settings) else "",
     )
+
+
+def _check_same_run(folder: Path, trained: Trained) -> None:
+    """Refuse a folder that holds twins of another model."""
+    place, now = RunFolder(folder), {"model": trained.provenance.get("sha256", {}).get(runs.MODEL)}
+    if not (folder / runs.TWINS_OF).is_file():
+        with environment_failures(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+        place.write_json(runs.TWINS_OF, now)
+    elif place.read_json(runs.TWINS_OF) != now:
+        raise RunError(
+            f"{folder} holds twins of another model (or of this one before it was trained again). "
+            "Choose another folder."
+        )
 
 
 def _job(
@@ -180,7 +206,7 @@ def approximate(
     subject, black_box = ClassifierSubject(Trained.load(run, device)), Trained.load(answers, device)
 
     def part(whole: Labelled) -> Labelled:
-        shown = [selection(subject, text, count)[words == "others"] for text in whole.texts]
+        shown = [pair[words == "others"] for pair in selections(subject, whole.texts, count)]
         said = black_box.probabilities(whole.texts).argmax(axis=1)
         return Labelled(shown, said.astype(np.int64))
 
@@ -190,10 +216,14 @@ def approximate(
     train_run(folder, tell, told, settings, device)
 
 
-def selection(subject: ClassifierSubject, text: str, count: int) -> tuple[str, str]:
-    """The chosen words of a text, and all others."""
-    reading = subject.read([text])
-    return written(text, reading.offsets[0], chosen(reading.weights, reading.is_token, count)[0])
+def selections(
+    subject: ClassifierSubject, texts: Sequence[str], count: int
+) -> Iterator[tuple[str, str]]:
+    """The chosen words of each text, and all others."""
+    for start in range(0, len(texts), TEXTS_AT_ONCE):
+        reading = subject.read(texts[start : start + TEXTS_AT_ONCE])
+        marks = chosen(reading.weights, reading.is_token, count)
+        yield from map(written, reading.texts, reading.offsets, marks)
 
 
 def chosen(weights: Words, is_token: IsToken, count: int) -> IsToken:

@@ -10,7 +10,6 @@ from heedful.cli.options import (
     Device,
     LabelColumn,
     Quiet,
-    Run,
     Sample,
     Seed,
     TextColumn,
@@ -24,7 +23,9 @@ if TYPE_CHECKING:
 
 
 def audit(
-    run: Run,
+    run: Annotated[
+        str, typer.Argument(help="A run folder, or hf:FOLDER_OR_NAME of a Hugging Face classifier.")
+    ],
     data: Annotated[str, typer.Argument(help="Documents: a file, a folder or a corpus name.")],
     output: Annotated[
         Path | None,
@@ -59,6 +60,13 @@ def audit(
     memory: Annotated[
         float | None, typer.Option(help="With --deep: GiB that they may take together.")
     ] = None,
+    readout: Annotated[
+        list[str] | None,
+        typer.Option(help="With hf: how to read attention (heedful list readouts); repeatable."),
+    ] = None,
+    heads: Annotated[
+        bool, typer.Option("--heads", help="With hf: also rank every head of every layer.")
+    ] = False,
     fail_on: Annotated[
         str | None, typer.Option(help="Leave with code 1 on may-not, or on not-safe and worse.")
     ] = None,
@@ -82,6 +90,7 @@ def audit(
     from heedful.auditing.questions import AuditSettings
     from heedful.auditing.subjects import ClassifierSubject
     from heedful.cli import show
+    from heedful.cli.audit_hf import HF, audit_transformer, refuse_options
     from heedful.cli.deep import Deep
     from heedful.cli.request import seconds_in
     from heedful.config import at_least
@@ -93,6 +102,20 @@ def audit(
     at_least(1, documents=documents)
     at_least(0, seed=seed)
     seconds = None if budget is None else seconds_in(budget)
+    if run.startswith(HF):
+        refuse_options(
+            {
+                "--include-trained": include_trained, "--judge": judge != "self", "--deep": deep,
+                "--train": train_data, "--cores": cores, "--memory": memory, "--resume": resume,
+            }
+        )  # fmt: skip
+        audit_transformer(
+            run.removeprefix(HF), data, output, readout, heads, ask, seed, device, quiet, json,
+            documents_to_audit(data, text, label, data_dir), documents, seconds, fail_on,
+        )  # fmt: skip
+        return
+    if readout is not None or heads:
+        raise UsageError(f"--readout and --heads go with {HF}FOLDER_OR_NAME.")
     trained = Trained.load(run, device)
     of_judge = None
     if judge != "self":
@@ -101,7 +124,7 @@ def audit(
     found = documents_to_audit(data, text, label, data_dir)
     plan = None
     if deep:
-        plan = Deep.checked(run, trained, train_data, data_dir, output, cores, memory, device)
+        plan = Deep.checked(Path(run), trained, train_data, data_dir, output, cores, memory, device)
     elif train_data is not None or cores is not None or memory is not None:
         raise UsageError("--train, --cores and --memory go with --deep.")
     chosen, trained_on = unseen(trained, found[0], include_trained)
@@ -110,12 +133,14 @@ def audit(
         show.note(f"note: {left_out} left out, trained on; --include-trained audits them too")
     settings = replace(settings, rationale_words=found[1])
     has_budget = seconds is not None
-    parts = _parts(
-        output, resume, trained, chosen, settings, documents, has_budget, judge, ask, deep
-    )
+    _check_place(output, resume)
     twins = None
     if plan is not None:
         twins = plan.twins(settings, ask, None if judge == "self" else Path(judge), quiet)
+    asked_twins = sorted(twins.subjects) if twins else []
+    parts = _parts(
+        output, trained, chosen, settings, documents, has_budget, judge, ask, asked_twins
+    )
     total = min(len(chosen), documents or len(chosen))
     with show.DocumentBar(total, is_shown=not quiet) as bar:
         result = audit(
@@ -127,7 +152,7 @@ def audit(
             twins=twins,
             request=Request(documents, seconds, parts, bar.advance),
             about={
-                "name": run.resolve().name,
+                "name": Path(run).resolve().name,
                 "data": data,
                 "judge": judge,
                 "documents_trained_on": trained_on,
@@ -185,32 +210,16 @@ def unseen(
     return documents.take(np.flatnonzero(~was_seen).tolist()), 0
 
 
-def _parts(
-    output: Path | None,
-    resume: bool,
-    trained: "Trained",
-    documents: "Documents",
-    settings: "AuditSettings",
-    count: int | None,
-    has_budget: bool,
-    judge: str,
-    ask: list[str] | None,
-    deep: bool,
-) -> "PartsInFolder | None":
-    """Where the audit keeps what it has done, so that it can be resumed."""
-    import hashlib
-    from dataclasses import asdict
-
+def _check_place(output: Path | None, resume: bool) -> None:
+    """Refuse a folder that holds anything but, with --resume, an unfinished audit."""
     from heedful import runs
-    from heedful.auditing.parts import PartsInFolder
-    from heedful.auditing.record import plain
     from heedful.errors import UsageError
     from heedful.runs import RunFolder
 
     if output is None:
         if resume:
             raise UsageError("--resume goes on with what is kept in a folder: give it with -o.")
-        return None
+        return
     has_twins_only = (output / runs.TWINS).is_dir() and not (output / runs.AUDIT).is_file()
     is_unfinished = (output / runs.PARTS).is_dir() or has_twins_only
     if not resume:
@@ -221,6 +230,29 @@ def _parts(
         RunFolder.new(output)
     elif not is_unfinished:
         raise UsageError(f"{output} holds no unfinished audit to resume.")
+
+
+def _parts(
+    output: Path | None,
+    trained: "Trained",
+    documents: "Documents",
+    settings: "AuditSettings",
+    count: int | None,
+    has_budget: bool,
+    judge: str,
+    ask: list[str] | None,
+    twins: list[str],
+) -> "PartsInFolder | None":
+    """Where the audit keeps what it has done, so that it can be resumed."""
+    import hashlib
+    from dataclasses import asdict
+
+    from heedful import runs
+    from heedful.auditing.parts import PartsInFolder
+    from heedful.auditing.record import plain
+
+    if output is None:
+        return None
     said = [(d.text, d.label, d.rationale) for d in documents]
     request = {
         "model": trained.provenance.get("sha256", {}).get(runs.MODEL),
@@ -229,7 +261,7 @@ def _parts(
         "budget": has_budget,
         "judge": judge,
         "questions": ask or "all",
-        "deep": deep,
+        "twins": twins,
         **plain(asdict(settings)),
     }
     return PartsInFolder(output, request)

@@ -40,7 +40,9 @@ def polarity(model: AttentionClassifier, batch: Batch, target: Target) -> TokenS
 def contribution(model: AttentionClassifier, batch: Batch, target: Target) -> TokenScores:
     """Weight times polarity: what a state adds to the margin of the target, attention held.
 
-    contribution_t = weight_t * polarity_t;   their sum is the margin, without bias
+    contribution_t = weight_t * polarity_t
+
+    With a linear output their sum is the margin, without bias.
     """
     trace = model(batch)
     return trace.weights * state_polarity(model, trace.hidden, target)

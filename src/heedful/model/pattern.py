@@ -25,7 +25,7 @@ def weight_pattern(
     place = np.arange(width)
     tenth = np.minimum(place * BINS // np.maximum(tokens, 1)[:, None], BINS - 1)
     mass = np.stack([(weights * (tenth == bin_)).sum(axis=1) for bin_ in range(BINS)], axis=1)
-    first, last = np.zeros((2, examples, EDGE))
+    first = np.zeros((examples, EDGE))
     edge = min(EDGE, width)
     first[:, :edge] = weights[:, :edge]
     from_end = tokens[:, None] - 1 - np.arange(EDGE)

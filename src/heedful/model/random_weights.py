@@ -4,8 +4,6 @@ Each takes `is_token` and a generator, and gives a point of the simplex per row 
 has no token).
 """
 
-from collections.abc import Callable
-
 import numpy as np
 import torch
 from jaxtyping import Bool, Float
@@ -15,7 +13,6 @@ from heedful.model.projections import softmax
 
 IsToken = Bool[Tensor, "*rows tokens"]
 Weights = Float[Tensor, "*rows tokens"]
-RandomWeights = Callable[[IsToken, torch.Generator], Weights]
 
 
 def softmax_noise(is_token: IsToken, rng: torch.Generator, spread: float) -> Weights:

@@ -22,9 +22,9 @@ SEEDS, PERMUTED = "another seed", "weights permuted"
 
 
 def tvd_jsd_frontier(adversaries: pd.DataFrame) -> Figure:
-    """Rows model, adversary_weight, jsd, tvd -> a line per model from the origin (T&S, W&P)."""
+    """Rows model, adversary_weight, jsd, tvd, is_on_frontier -> a line per model (T&S, W&P)."""
     models = list(dict.fromkeys(adversaries["model"]))
-    origin = pd.DataFrame({"model": models, "jsd": 0.0, "tvd": 0.0})
+    origin = pd.DataFrame({"model": models, "jsd": 0.0, "tvd": 0.0, "is_on_frontier": True})
     rows = pd.concat([origin, adversaries.round({"jsd": 4, "tvd": 4})], ignore_index=True)
     rows = rows.sort_values(["model", "jsd"], kind="stable")
     colour = alt.Color(
@@ -41,8 +41,9 @@ def tvd_jsd_frontier(adversaries: pd.DataFrame) -> Figure:
         x, y=alt.Y("tvd:Q", title="mean TVD of the predictions"), color=colour
     )
     tooltip = ["model:N", "adversary_weight:Q", "jsd:Q", "tvd:Q"]
+    line = base.transform_filter("datum.is_on_frontier")
     chart = alt.layer(
-        base.mark_line(strokeWidth=2),
+        line.mark_line(strokeWidth=2),
         base.mark_point(filled=True, size=60, opacity=1).encode(
             shape=alt.Shape("model:N", scale=shape_scale(models), legend=alt.Legend(title=None)),
             tooltip=tooltip,
@@ -52,7 +53,8 @@ def tvd_jsd_frontier(adversaries: pd.DataFrame) -> Figure:
         title="What an adversary pays for looking elsewhere",
         caption=(
             "Each point is a model trained to give the same answers with other weights; the "
-            "harder it was pushed away, the farther right. A line close to the bottom means that "
+            "harder it was pushed away, the farther right. The line joins those that no other "
+            "beats. One close to the bottom means that "
             "quite other attentions come with the same answers. Beside it, a model that sees one "
             "word at a time, whose attention is hard to replace."
         ),

@@ -222,6 +222,8 @@ class Stage:
 
     def _remember(self, train_loss: float, dev: Scores | None) -> bool:
         """Keep this epoch's weights if it is the best so far."""
+        if self.phase.keep == "last":
+            return False
         if self.phase.keep == "lowest-loss":
             score = (-train_loss, 0.0)
         elif dev is None:

@@ -26,7 +26,7 @@ def cross_fitted_propensity(
     """P(own label | pattern) of each document, by a small network that never saw the document.
 
     Documents are dealt into folds; for each, a network of two layers learns from the others. All
-    folds are learnt side by side. With fewer documents than folds, the share of the label.
+    folds are learnt side by side. Of a single document, the share of its label.
     """
     documents, features = patterns.shape
     classes = int(labels.max()) + 1

@@ -6,9 +6,9 @@ recipe it runs.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Float
@@ -59,9 +59,8 @@ class Recipe(ABC):
 
     epochs: int
 
-    @property
-    def wants(self) -> Mapping[str, Any]:
-        """Settings that the recipe needs: they hold unless the user says otherwise."""
+    def wants(self, given: Collection[str]) -> Mapping[str, Any]:
+        """Settings that the recipe needs beside those given, which hold as they are."""
         return {}
 
     def check(self, model: TextClassifier, material: Material) -> None:  # noqa: B027
@@ -75,6 +74,12 @@ class Recipe(ABC):
         """What is scored in the end: the model, unless it learnt to work with another."""
         return model
 
+    def measured(
+        self, model: TextClassifier, material: Material, documents: Batches
+    ) -> Mapping[str, float]:
+        """What else is worth knowing of its answers on some documents."""
+        return {}
+
     def seen_beside(self, model: TextClassifier) -> Mapping[str, nn.Module]:
         """What else is scored, by name."""
         return {}
@@ -87,7 +92,11 @@ class OnBase(Recipe):
     """
 
     base: str | None
-    base_settings: ClassVar[Mapping[str, Any]] = {"recipe": "standard"}
+
+    @property
+    def base_settings(self) -> Mapping[str, Any]:
+        """What is changed to train a base."""
+        return {"recipe": "standard"}
 
 
 class Penalised(Recipe):
@@ -166,6 +175,7 @@ def needs_base(material: Material, recipe: str) -> TextClassifier:
 
 # Of Tutek & Šnajder: two directions of 150 are as wide as an embedding of 300.
 PAPER_SIZES = {"encoder": "bilstm:hidden_size=150", "embedding_size": 300}
+SIZES = {"encoder", "embedding_size", "vectors"}  # whoever gives one of these chooses the sizes
 
 
 def needs_matching_sizes(model: TextClassifier, claim: str) -> None:

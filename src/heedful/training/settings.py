@@ -55,13 +55,16 @@ class Settings:
     def with_(self, **changes: Any) -> "Settings":
         """Settings with some fields changed, whichever stage they belong to.
 
-        With another recipe comes what it wants, where nothing else is said. The same recipe with
-        other options is no other recipe.
+        With another recipe comes what it wants, where settings still stand at their defaults. The
+        same recipe with other options is no other recipe.
         """
         if "recipe" in changes:
             recipe = recipes.make(changes["recipe"])
             is_another = type(recipe) is not type(self.training.recipe)
-            changes = {**(recipe.wants if is_another else {}), **changes, "recipe": recipe}
+            said = {*changes, *self._said()} if is_another else set()
+            wanted = recipe.wants(said) if is_another else {}
+            wanted = {name: value for name, value in wanted.items() if name not in said}
+            changes = {**wanted, **changes, "recipe": recipe}
         by_stage: dict[str, dict[str, Any]] = {}
         for name, value in changes.items():
             if name not in STAGE_OF:
@@ -75,6 +78,15 @@ class Settings:
             for stage, values in by_stage.items()
         }
         return dataclasses.replace(self, **stages)
+
+    def _said(self) -> list[str]:
+        """The settings that are not at their defaults."""
+        return [
+            name
+            for stage, cls in STAGES.items()
+            for name, value in _fields(cls()).items()
+            if getattr(getattr(self, stage), name) != value
+        ]
 
     def flat(self) -> dict[str, Any]:
         """All fields of all stages by name; members of families as one word each."""

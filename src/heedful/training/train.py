@@ -7,14 +7,13 @@ goes, and goes on from what is saved there.
 import os
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
 
 from heedful import runs
 from heedful.errors import ConfigError, DataError, RunError
@@ -111,14 +110,7 @@ def _train(
         tokenizer=tokenizer,
         model=model,
         history=history,
-        metrics=_metrics(
-            recipe.seen(model, material),
-            recipe.seen_beside(model),
-            task,
-            tokenizer,
-            settings,
-            target,
-        ),
+        metrics=_metrics(model, material, task, tokenizer, settings),
         provenance={
             **environment(),
             "device": str(target),
@@ -256,19 +248,21 @@ def _coverage(vectors: WordVectors | None, batches: Batches) -> dict[str, Any] |
 
 
 def _metrics(
-    model: nn.Module,
-    beside: Mapping[str, nn.Module],
+    model: TextClassifier,
+    material: Material,
     task: Task,
     tokenizer: Tokenizer,
     settings: Settings,
-    device: torch.device,
 ) -> dict[str, Any]:
     majority = int(np.bincount(task.train.labels).argmax())
+    recipe = settings.training.recipe
     metrics: dict[str, Any] = {}
     for name, part in (("dev", task.dev), ("test", task.test)):
         if len(part):
-            batches = _batches(part, tokenizer, settings, device)
+            batches = _batches(part, tokenizer, settings, material.documents.device)
             share = float((part.labels == majority).mean())
-            metrics[name] = {**asdict(evaluate(model, batches)), "majority_accuracy": share}
-            metrics[name] |= {key: asdict(evaluate(m, batches)) for key, m in beside.items()}
+            scores = asdict(evaluate(recipe.seen(model, material), batches))
+            beside = {n: asdict(evaluate(m, batches)) for n, m in recipe.seen_beside(model).items()}
+            metrics[name] = {**scores, "majority_accuracy": share, **beside}
+            metrics[name] |= recipe.measured(model, material, batches)
     return metrics

@@ -69,7 +69,7 @@ class Decisive(Question):
         columns = found.columns
         reachable = columns["reachable_tvd"]
         cannot_move = bool((reachable[~np.isnan(reachable)] < NOTHING).all())
-        reach = f"any weights could move it by {np.nanmean(reachable):.3f} on average"
+        reach = f"all weight on one word could move it by {np.nanmean(reachable):.3f} on average"
         moves = [
             found.test(
                 name, "higher", columns[column], 0.0, columns["no_evidence_tvd"],

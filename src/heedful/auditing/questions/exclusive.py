@@ -1,13 +1,13 @@
 """Could a very different attention have led to the same prediction?"""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
-from heedful.auditing.frontier import area_interval, tvd_terms
+from heedful.auditing.frontier import area_interval, frontier, tvd_terms
 from heedful.auditing.metrics.divergence import js_divergence, max_js_divergence
 from heedful.auditing.questions.question import (
     AuditSettings,
@@ -20,7 +20,7 @@ from heedful.auditing.questions.question import (
 )
 from heedful.auditing.record import Column, TestResult
 from heedful.auditing.subject import Decides, Reading
-from heedful.auditing.twins import CONTEXT_FREE, Twin, adversary
+from heedful.auditing.twins import Twin, adversary, context_free
 from heedful.training.settings import Settings
 
 ADVERSARY = "adversary-"
@@ -47,7 +47,7 @@ class Exclusive(Question):
             adversary(weight, epochs, run, base=CONTROL, name=CONTROL_ADVERSARY)
             for weight in weights
         ]
-        return (*own, Twin(CONTROL, CONTEXT_FREE), *others)
+        return (*own, Twin(CONTROL, context_free(run)), *others)
 
     def measure(self, chunk: Chunk) -> Measured:
         """The largest divergence found with the same prediction, and the largest there is."""
@@ -82,14 +82,15 @@ class Exclusive(Question):
             "epsilon-max JSD", "lower", columns["epsilon_max_jsd"], columns["max_jsd"], 0.0,
             note=note,
         )  # fmt: skip
-        frontier = self._frontier(found)
-        return Conclusion((test, *frontier.tests), frontier.evidence)
+        trained = self._frontier(found)
+        return Conclusion((test, *trained.tests), trained.evidence)
 
     def _frontier(self, found: Found) -> Conclusion:
         """What trained adversaries pay for looking elsewhere, beside a context-free model's."""
         own = _points(found, "adversary")
+        untrained = found.untrained(ADVERSARY, CONTROL_ADVERSARY)
         if own is None:
-            return Conclusion()
+            return Conclusion((), {"facts": tuple(untrained)})
         own_terms = tvd_terms(own.jsd, own.tvd, AT_JSD)
         rows = _rows("this model", own)
         facts = [_area(found, "this model", own)]
@@ -100,13 +101,15 @@ class Exclusive(Question):
             facts.append(_area(found, "words one by one", control))
             ceiling = tvd_terms(control.jsd, control.tvd, AT_JSD)
             if own_terms is not None and ceiling is not None:
-                note = f"of adversaries trained with weights {_weights(found)}"
+                note = (
+                    f"of adversaries trained with weights {_named(own.weights)}, one training each"
+                )
                 tests = (
                     found.test("TVD at JSD 0.4", "higher", own_terms, 0.0, ceiling, note=note),
                 )
-        if own_terms is not None and not tests:
-            facts.append(found.fact("TVD at JSD 0.4", own_terms))
-        return Conclusion(tests, {"frontier": tuple(rows), "facts": tuple(facts)})
+        if not tests:
+            facts.append(_unreached(found, own, control))
+        return Conclusion(tests, {"frontier": tuple(rows), "facts": (*facts, *untrained)})
 
 
 @dataclass(frozen=True)
@@ -146,23 +149,38 @@ def _rows(model: str, points: Points) -> list[dict[str, object]]:
     means = zip(
         points.weights, np.nanmean(points.jsd, axis=1), np.nanmean(points.tvd, axis=1), strict=True
     )
+    jsd_of, tvd_of = (np.nanmean(values, axis=1) for values in (points.jsd, points.tvd))
+    on_frontier = set(frontier(jsd_of, tvd_of).tolist())
     return [
-        {"model": model, "adversary_weight": weight, "jsd": float(jsd), "tvd": float(tvd)}
-        for weight, jsd, tvd in means
-    ]
+        {
+            "model": model, "adversary_weight": weight, "jsd": float(jsd), "tvd": float(tvd),
+            "is_on_frontier": place in on_frontier,
+        }
+        for place, (weight, jsd, tvd) in enumerate(means)
+    ]  # fmt: skip
 
 
 def _area(found: Found, model: str, points: Points) -> dict[str, object]:
     """The area under a frontier, from resampled documents."""
+    reach = float(np.nanmean(points.jsd, axis=1).max())
     value, low, high, documents = area_interval(
         points.jsd, points.tvd, found.rng, found.settings.bootstrap
     )
     return {
         "question": found.question, "name": f"area under the TVD-JSD frontier, {model}",
-        "note": "TVD over JSD from 0 to 0.69; larger: harder to fool",
+        "note": f"TVD over JSD from 0 to 0.69, taken as level beyond {reach:.2f}",
         "mean": value, "low": low, "high": high, "documents": documents,
     }  # fmt: skip
 
 
-def _weights(found: Found) -> str:
-    return ", ".join(f"{weight:g}" for weight in found.settings.adversary_weights)
+def _unreached(found: Found, own: Points, control: Points | None) -> dict[str, object]:
+    """Why there is no test of the frontier."""
+    if control is None:
+        return found.no_fact("TVD at JSD 0.4", "no model that sees one word at a time beside it")
+    far = [float(np.nanmean(points.jsd, axis=1).max()) for points in (own, control)]
+    note = f"not every frontier gets there: this model's {far[0]:.2f}, word by word {far[1]:.2f}"
+    return found.no_fact("TVD at JSD 0.4", note)
+
+
+def _named(weights: Sequence[float]) -> str:
+    return ", ".join(f"{weight:g}" for weight in weights)

@@ -17,7 +17,7 @@ from heedful.auditing.questions.question import (
 )
 from heedful.auditing.record import Column
 from heedful.auditing.summary import paired_difference
-from heedful.auditing.twins import Twin, as_trained, chosen, written
+from heedful.auditing.twins import Twin, as_usual, chosen, written
 from heedful.model.pattern import weight_pattern
 from heedful.training.settings import Settings
 
@@ -38,7 +38,7 @@ class LeakFree(Question):
 
     def twins(self, settings: AuditSettings, run: Settings) -> tuple[Twin, ...]:
         """Models that learn the answers from the chosen words, or from the others."""
-        changes = {**as_trained(run), "split": "spaces"}
+        changes = {**as_usual(run), "split": "spaces"}
         return (
             Twin(APPROXIMATORS[0], changes, words="chosen"),
             Twin(APPROXIMATORS[1], changes, words="others"),
@@ -63,7 +63,7 @@ class LeakFree(Question):
         asked = ~np.isnan(right)
         counts = np.bincount(labels[asked]) if asked.any() else np.zeros(0, np.int64)
         if (counts >= found.settings.folds).sum() < 2:
-            return Conclusion(reason=NO_LABELS)
+            return Conclusion(evidence={"facts": tuple(_gap(found))}, reason=NO_LABELS)
         kept = asked & np.isin(labels, np.flatnonzero(counts >= found.settings.folds))
         columns = {}
         for kind in ("shown", "even"):
@@ -75,8 +75,9 @@ class LeakFree(Question):
         ahead = paired_difference(right, columns["even_hits"], found.rng, found.settings.bootstrap)
         if not ahead.interval[0] > 0:
             return Conclusion(
+                evidence={"facts": tuple(_gap(found))},
                 reason="the model is no better than a classifier that sees only lengths "
-                f"({np.nanmean(right):.1%} and {np.nanmean(columns['even_hits']):.1%} right)"
+                f"({np.nanmean(right):.1%} and {np.nanmean(columns['even_hits']):.1%} right)",
             )
         test = found.test(
             "mask-only accuracy", "lower", columns["shown_hits"], right, columns["even_hits"]
@@ -120,9 +121,9 @@ def _agreement(chunk: Chunk) -> dict[str, Column]:
 
 def _gap(found: Found) -> list[dict[str, object]]:
     """FS-M, FU-M, FS-A, FU-A, and how much more a model learns to read off the chosen words."""
-    columns = found.columns
+    columns, untrained = found.columns, found.untrained(*APPROXIMATORS)
     if "fs_a" not in columns:
-        return []
+        return untrained
     count = found.settings.chosen_words
     notes = {
         "fs_m": f"same answer from the {count} words of most weight alone",

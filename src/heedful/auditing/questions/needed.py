@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
+from jaxtyping import Int
+from numpy import ndarray
 
 from heedful.auditing.questions.question import (
     AuditSettings,
@@ -16,16 +18,17 @@ from heedful.auditing.questions.question import (
 from heedful.auditing.record import Column, TestResult
 from heedful.auditing.rules import judge_gain
 from heedful.auditing.subject import Decides, Subject
-from heedful.auditing.summary import NO_INTERVAL, Score, paired_difference
+from heedful.auditing.summary import NO_INTERVAL, Score, over_seeds
 from heedful.auditing.twins import (
-    CONTEXT_FREE,
     ITSELF,
     Twin,
     Twins,
     adversary,
     as_trained,
+    context_free,
     other_seeds,
 )
+from heedful.errors import counted
 from heedful.training.settings import Settings
 
 UNIFORM = "uniform-seed-"
@@ -57,12 +60,12 @@ class Needed(Question):
         uniform = [Twin(f"{UNIFORM}{s}", {**even, "seed": s}) for s in (own, *seeds)]
         again = [Twin(f"{SEED}{seed}", {"seed": seed}) for seed in seeds]
         against = adversary(settings.middle_weight, settings.adversary_epochs, run)
-        imposed = {**CONTEXT_FREE, "recipe": "imposed"}
+        alone, imposed = context_free(run), context_free(run, "imposed")
         return (
             *uniform,
             *again,
-            Twin("mlp-uniform", {**CONTEXT_FREE, "projection": "uniform"}),
-            Twin("mlp-trained", CONTEXT_FREE),
+            Twin("mlp-uniform", {**alone, "projection": "uniform"}),
+            Twin("mlp-trained", alone),
             against,
             Twin("mlp-imposed", imposed, base=ITSELF),
             Twin("mlp-adversary", imposed, base=against.name),
@@ -73,32 +76,38 @@ class Needed(Question):
         return super().why_not(subject, twins) or twins.why_none(UNIFORM)
 
     def measure(self, chunk: Chunk) -> Measured:
-        """Who is right: the model and its other seeds, uniform twins, models word by word."""
-        texts, reading = chunk.reading.texts, chunk.reading
-        seeds = [twin.read(texts) for twin in chunk.twins.named(SEED).values()]
-        even = [twin.read(texts) for twin in chunk.twins.named(UNIFORM).values()]
-        columns = {
-            "right_over_seeds": _right(chunk, [r.prediction for r in (reading, *seeds)]),
-            "right_with_uniform": _right(chunk, [r.prediction for r in even]),
-        }
+        """Who is right: the model and its other seeds, each beside its uniform twin, and models
+        word by word."""
+        texts = chunk.reading.texts
+        columns = {}
+        even = list(chunk.twins.named(UNIFORM).items())
+        for seed, twin in even:
+            own = chunk.twins.subjects.get(f"{SEED}{seed}")
+            reading = own.read(texts) if own is not None else chunk.reading
+            columns[f"right_seed_{seed}"] = _right(chunk, reading.prediction)
+            columns[f"right_uniform_seed_{seed}"] = _right(chunk, twin.read(texts).prediction)
         for name in WORD_BY_WORD:
-            twin = chunk.twins.subjects.get(name)
-            if twin is not None:
-                prediction = _under_imposed_weights(chunk, name, twin)
-                columns[f"right_{name.replace('-', '_')}"] = _right(chunk, [prediction])
+            alone = chunk.twins.subjects.get(name)
+            if alone is not None and _has_its_weights(chunk, name):
+                prediction = _under_imposed_weights(chunk, name, alone)
+                columns[f"right_{name.replace('-', '_')}"] = _right(chunk, prediction)
         return Measured(columns)
 
     def conclude(self, found: Found) -> Conclusion:
         """The gain in accuracy over uniform weights, paired; the others as facts."""
         columns, bootstrap = found.columns, found.settings.bootstrap
-        value, floor = columns["right_over_seeds"], columns["right_with_uniform"]
-        gain = paired_difference(value, floor, found.rng, bootstrap)
+        seeds = [n.removeprefix("right_seed_") for n in columns if n.startswith("right_seed_")]
+        own, even = (
+            np.stack([columns[f"{kind}{seed}"] for seed in seeds])
+            for kind in ("right_seed_", "right_uniform_seed_")
+        )
+        gain = over_seeds(own - even, found.rng, bootstrap)
         if not gain.documents:
             return Conclusion(reason=NO_LABELS)
         low, high = gain.interval
         score = Score(
-            value=float(np.nanmean(value)),
-            floor=float(np.nanmean(floor)),
+            value=float(np.nanmean(own)),
+            floor=float(np.nanmean(even)),
             ceiling=np.nan,
             score=np.nan,
             interval=NO_INTERVAL,
@@ -107,26 +116,29 @@ class Needed(Question):
             left_out=gain.left_out,
         )
         note = (
-            f"gain {100 * gain.mean:+.1f} points [{100 * low:+.1f}, {100 * high:+.1f}], "
-            f"means over {found.settings.seeds + 1} seeds"
+            f"gain {100 * gain.mean:+.1f} points [{100 * low:+.1f}, {100 * high:+.1f}] over seeds "
+            f"and documents; {counted(len(seeds), 'seed')}"
         )
         judgement = judge_gain(gain.interval, min(found.distinct, gain.documents))
+        if found.twins.otherwise:
+            note = f"{note}; uniform twins were trained {found.twins.otherwise}: not judged"
+            judgement = "reported"
         test = TestResult(found.question, "accuracy over uniform", "higher", score, judgement, note)
-        facts = [found.fact("gain over uniform weights", value - floor, "accuracy, paired")]
-        for name, words in WORD_BY_WORD.items():
-            column = columns.get(f"right_{name.replace('-', '_')}")
-            if column is not None:
-                facts.append(found.fact(f"accuracy, {words}", column))
+        facts = [
+            found.fact(f"accuracy, {words}", columns[f"right_{name.replace('-', '_')}"])
+            for name, words in WORD_BY_WORD.items()
+            if f"right_{name.replace('-', '_')}" in columns
+        ]
+        facts += found.untrained(UNIFORM, SEED, "mlp-")
         return Conclusion((test,), {"facts": tuple(facts)})
 
 
-def _right(chunk: Chunk, predictions: list[np.ndarray]) -> Column:
-    """The share of some models that is right; NaN without a label."""
-    hits = np.mean([prediction == chunk.labels for prediction in predictions], axis=0)
-    return np.where(chunk.labels >= 0, hits, np.nan)
+def _right(chunk: Chunk, prediction: Int[ndarray, " documents"]) -> Column:
+    """Whether a prediction is right; NaN without a label."""
+    return np.where(chunk.labels >= 0, prediction == chunk.labels, np.nan)
 
 
-def _under_imposed_weights(chunk: Chunk, name: str, twin: Decides) -> np.ndarray:
+def _under_imposed_weights(chunk: Chunk, name: str, twin: Decides) -> Int[ndarray, " documents"]:
     """What a word-by-word model says, under weights of its own or of another."""
     reading = twin.read(chunk.reading.texts)
     weights = {"mlp-imposed": chunk.reading.weights}.get(name)
@@ -136,3 +148,9 @@ def _under_imposed_weights(chunk: Chunk, name: str, twin: Decides) -> np.ndarray
     if weights is None:
         return reading.prediction
     return twin.decide(reading, weights[:, None])[:, 0].argmax(axis=-1)
+
+
+def _has_its_weights(chunk: Chunk, name: str) -> bool:
+    """Whether the model whose weights are imposed is there."""
+    against = f"adversary-{chunk.settings.middle_weight:g}"
+    return name != "mlp-adversary" or against in chunk.twins.subjects

@@ -131,6 +131,7 @@ class Found:
     distinct: int  # different documents
     settings: AuditSettings
     rng: np.random.Generator
+    twins: Twins = field(default_factory=Twins)
 
     @property
     def columns(self) -> Columns:
@@ -160,6 +161,19 @@ class Found:
         if not found.separates(better):
             found = replace(found, score=np.nan, interval=NO_INTERVAL)
         return TestResult(self.question, name, better, found, judgement, note)
+
+    def untrained(self, *prefixes: str) -> list[dict[str, object]]:
+        """The twins that could not be trained, and why: nothing is left out in silence."""
+        return [
+            self.no_fact(f"twin {name}", f"could not be trained: {reason}")
+            for name, reason in self.twins.failed.items()
+            if name.startswith(prefixes)
+        ]
+
+    def no_fact(self, name: str, note: str) -> dict[str, object]:
+        """Evidence that there is none of, and why."""
+        nothing = {"mean": np.nan, "low": np.nan, "high": np.nan, "documents": 0}
+        return {"question": self.question, "name": name, "note": note, **nothing}
 
     def fact(self, name: str, values: Column, note: str = "") -> dict[str, object]:
         """A mean with its interval: evidence that no control stands beside."""

@@ -18,6 +18,7 @@ from heedful.auditing.questions.question import (
 from heedful.auditing.subject import Decides, Reading, Subject
 from heedful.auditing.twins import Twin, Twins, other_seeds
 from heedful.counterfactual.simple import Permuted
+from heedful.errors import counted
 from heedful.training.settings import Settings
 
 
@@ -60,10 +61,10 @@ class Stable(Question):
         columns = found.columns
         test = found.test(
             "JSD between seeds", "lower", columns["seed_jsd"], columns["permuted_jsd"], 0.0,
-            note=f"median over {found.settings.seeds} other seeds",
+            note=f"median over {counted(len(found.twins.named(SEED)), 'other seed')}",
         )  # fmt: skip
         moved = found.fact("prediction moved by the seed", columns["seed_tvd"], "mean TVD")
-        return Conclusion((test,), {"facts": (moved,)})
+        return Conclusion((test,), {"facts": (moved, *found.untrained(SEED))})
 
 
 def _distances(reading: Reading, attentions: np.ndarray) -> np.ndarray:

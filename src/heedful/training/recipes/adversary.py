@@ -1,8 +1,8 @@
 """Train a model that answers as another does, and looks elsewhere."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Float
@@ -12,7 +12,7 @@ from heedful.config import at_least
 from heedful.errors import ConfigError
 from heedful.model.classifier import Attends, TextClassifier, Trace
 from heedful.model.projections import projections
-from heedful.text.batching import Batch
+from heedful.text.batching import Batch, Batches
 from heedful.training.recipe import (
     Material,
     Notes,
@@ -66,6 +66,7 @@ class Adversary(OnBase):
     def check(self, model: TextClassifier, material: Material) -> None:
         """Both must attend."""
         needs_attention(model, "adversary")
+        self._regulariser(model, material)
         if material.base is not None:
             needs_attention(material.base, "adversary's base")
 
@@ -112,6 +113,29 @@ class Adversary(OnBase):
             before_epoch=begin,
             after_epoch=notes,
         )
+
+    @torch.no_grad()
+    def measured(
+        self, model: TextClassifier, material: Material, documents: Batches
+    ) -> Mapping[str, float]:
+        """Mean TVD of the answers and JSD of the weights from the base's."""
+        base = needs_base(material, "adversary")
+        totals = torch.zeros(2, dtype=torch.float64)
+        for batch in documents.by_length():
+            ours, theirs = model(batch), base(batch)
+            apart = torch.stack([tvd(ours, theirs).sum(), jsd(ours.weights, theirs.weights).sum()])
+            totals += apart.double().cpu()
+        mean = (totals / max(1, len(documents))).tolist()
+        return {"tvd_from_base": mean[0], "jsd_from_base": mean[1]}
+
+    @property
+    def base_settings(self) -> Mapping[str, Any]:
+        """A base that this run trains carries the regulariser too."""
+        return {"recipe": self.regulariser or "standard"}
+
+    def wants(self, given: Collection[str]) -> Mapping[str, Any]:
+        """What the regulariser needs."""
+        return recipes.make(self.regulariser).wants(given) if self.regulariser else {}
 
     def _regulariser(
         self, model: TextClassifier, material: Material

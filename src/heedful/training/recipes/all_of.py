@@ -1,6 +1,6 @@
 """Several penalties at once."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,10 +42,9 @@ class AllOf(Penalised):
         made = [recipes.make(spec) for spec in self.of.split(",")]
         return [recipe for recipe in made if isinstance(recipe, Penalised)]
 
-    @property
-    def wants(self) -> Mapping[str, Any]:
+    def wants(self, given: Collection[str]) -> Mapping[str, Any]:
         """What any of them needs."""
-        return {name: value for part in self.parts for name, value in part.wants.items()}
+        return {name: value for part in self.parts for name, value in part.wants(given).items()}
 
     def prepare(self, model: TextClassifier, material: Material) -> nn.Module:
         """What each of them needs."""

@@ -42,7 +42,8 @@ class Deceptive(Penalised):
         needs_attention(model, "deceptive")
         vocabulary = model.embedding.num_embeddings
         if self.words is not None:
-            return _Forbidden(_numbers(self.words, material.words), vocabulary)
+            forbidden = _numbers(self.words, material.words)
+            return _Forbidden(forbidden, vocabulary).to(model.embedding.weight.device)
         documents = material.documents
         classes = int(documents.labels.max()) + 1
         counts = label_counts(documents.documents, documents.labels, classes, vocabulary)
@@ -53,7 +54,7 @@ class Deceptive(Penalised):
                 "documents occurs often enough under one label. Give more documents, or the words "
                 "to look away from: deceptive:words=good+bad."
             )
-        return _Forbidden(forbidden, vocabulary)
+        return _Forbidden(forbidden, vocabulary).to(model.embedding.weight.device)
 
     def penalty(
         self,

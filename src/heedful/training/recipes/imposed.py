@@ -1,8 +1,8 @@
 """Learn to answer under another model's attention."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -35,17 +35,20 @@ class Imposed(OnBase):
 
     base: str | None = None
     epochs: int = 8
-    base_settings: ClassVar[Mapping[str, Any]] = {
-        "recipe": "standard",
-        "encoder": "bilstm",
-        "projection": "softmax",
-    }
 
     def __post_init__(self) -> None:
         at_least(1, epochs=self.epochs)
 
     @property
-    def wants(self) -> Mapping[str, Any]:
+    def base_settings(self) -> Mapping[str, Any]:
+        """What is changed to train a base."""
+        return {
+            "recipe": "standard",
+            "encoder": "bilstm",
+            "projection": "softmax",
+        }
+
+    def wants(self, given: Collection[str]) -> Mapping[str, Any]:
         """What it needs of the model."""
         return {"encoder": "mlp", "projection": "uniform"}
 

@@ -1,6 +1,6 @@
 """Guess masked words beside the label."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from heedful.text.batching import Batch
 from heedful.text.vocabulary import SPECIAL_WORDS
 from heedful.training.recipe import (
     PAPER_SIZES,
+    SIZES,
     AnyTrace,
     Material,
     Penalised,
@@ -48,10 +49,9 @@ class MaskedWords(Penalised):
         within(0, 1, mask_share=self.mask_share)
         at_least(1, epochs=self.epochs)
 
-    @property
-    def wants(self) -> Mapping[str, Any]:
+    def wants(self, given: Collection[str]) -> Mapping[str, Any]:
         """States as wide as embeddings: the paper's sizes."""
-        return PAPER_SIZES
+        return {} if SIZES & set(given) else PAPER_SIZES
 
     def prepare(self, model: TextClassifier, material: Material) -> nn.Module:
         """The head: a bias per word, and what stands in place of a masked word."""

@@ -1,6 +1,6 @@
 """Learn to read under random attention first; only then learn where to look."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -11,6 +11,7 @@ from torch import Tensor
 from heedful.config import above, at_least
 from heedful.errors import ConfigError
 from heedful.model.classifier import AttentionClassifier, TextClassifier
+from heedful.model.projections import projections
 from heedful.model.random_weights import dirichlet, random_subset, softmax_noise
 from heedful.text.batching import Batch
 from heedful.training.recipe import (
@@ -51,14 +52,19 @@ class RandomPretraining(Recipe):
         above(0, spread=self.spread, concentration=self.concentration)
         at_least(1, kept=self.kept, epochs=self.epochs)
 
-    @property
-    def wants(self) -> Mapping[str, Any]:
+    def wants(self, given: Collection[str]) -> Mapping[str, Any]:
         """What it needs of the model."""
         return {"keys": "separate"}
 
     def check(self, model: TextClassifier, material: Material) -> None:
         """Keys must be apart from values."""
         attends = needs_attention(model, "random-pretraining")
+        name = projections.name_of(attends.project)
+        if name in ("uniform", "frozen"):
+            raise ConfigError(
+                f"random-pretraining trains attention in its second stage, and under projection "
+                f"{name} nothing of it can learn. Choose another projection."
+            )
         if isinstance(attends, AttentionClassifier) and attends.key_encoder is None:
             raise ConfigError(
                 "random-pretraining freezes what reads the values while attention learns, so "

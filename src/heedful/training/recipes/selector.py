@@ -1,8 +1,8 @@
 """Choose k words from which a black box's answer can be told."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -12,7 +12,7 @@ from heedful.config import above, at_least
 from heedful.errors import ConfigError
 from heedful.model.classifier import Attends, TextClassifier
 from heedful.model.projections import KHot
-from heedful.text.batching import Batch
+from heedful.text.batching import Batch, Batches
 from heedful.training.recipe import Material, OnBase, Phase, needs_attention, needs_base, recipes
 
 SMALL = 1e-20  # keeps the logarithm of a draw of 0 finite
@@ -33,19 +33,22 @@ class Selector(OnBase):
     base: str | None = None
     temperature: float = 0.5
     epochs: int = 8
-    base_settings: ClassVar[Mapping[str, Any]] = {
-        "recipe": "standard",
-        "pooling": "mean",
-        "projection": "softmax",
-        "keys": "shared",
-    }
 
     def __post_init__(self) -> None:
         above(0, temperature=self.temperature)
         at_least(1, epochs=self.epochs)
 
     @property
-    def wants(self) -> Mapping[str, Any]:
+    def base_settings(self) -> Mapping[str, Any]:
+        """What is changed to train a base."""
+        return {
+            "recipe": "standard",
+            "pooling": "mean",
+            "projection": "softmax",
+            "keys": "shared",
+        }
+
+    def wants(self, given: Collection[str]) -> Mapping[str, Any]:
         """What it needs of the model."""
         return {"keys": "separate", "projection": "k-hot"}
 
@@ -72,6 +75,18 @@ class Selector(OnBase):
             return (-(answer * told).sum(dim=-1) * batch.example_weight).mean()
 
         yield Phase(objective, [model], self.epochs)
+
+    @torch.no_grad()
+    def measured(
+        self, model: TextClassifier, material: Material, documents: Batches
+    ) -> Mapping[str, float]:
+        """How often the chosen words give the answer of the base."""
+        base = needs_base(material, "selector")
+        hits = 0
+        for batch in documents.by_length():
+            same = model(batch).logits.argmax(dim=-1) == base(batch).logits.argmax(dim=-1)
+            hits += int(same.sum())
+        return {"agreement_with_base": hits / max(1, len(documents))}
 
     def decide_from_chosen(
         self, model: Attends, batch: Batch, rng: torch.Generator

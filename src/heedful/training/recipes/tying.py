@@ -1,6 +1,6 @@
 """Keep each state near the embedding of its own word."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from heedful.model.classifier import TextClassifier
 from heedful.text.batching import Batch
 from heedful.training.recipe import (
     PAPER_SIZES,
+    SIZES,
     AnyTrace,
     Material,
     Notes,
@@ -44,10 +45,9 @@ class Tying(Penalised):
         at_least(0, tie_weight=self.tie_weight)
         at_least(1, epochs=self.epochs)
 
-    @property
-    def wants(self) -> Mapping[str, Any]:
+    def wants(self, given: Collection[str]) -> Mapping[str, Any]:
         """States as wide as embeddings: the paper's sizes."""
-        return PAPER_SIZES
+        return {} if SIZES & set(given) else PAPER_SIZES
 
     def prepare(self, model: TextClassifier, material: Material) -> nn.Module:
         """Sizes must match."""
@@ -63,7 +63,8 @@ class Tying(Penalised):
         rng: torch.Generator,
     ) -> Float[Tensor, ""]:
         """tie_weight * mean over real tokens of the distance."""
-        own = trace.embedded.detach() if self.is_embedding_held else trace.embedded
+        embedded = model.embedding(batch.token_ids)  # as it is, whatever dropout made of it
+        own = embedded.detach() if self.is_embedding_held else embedded
         squared = (trace.hidden - own).square().sum(dim=-1)
         distance = squared if self.is_squared else (squared + SMALL).sqrt()
         mean = (distance * batch.is_token).sum() / batch.is_token.sum().clamp(min=1)

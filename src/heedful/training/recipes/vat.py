@@ -1,6 +1,6 @@
 """Fine-tune and compress in turn: attention learnt through an information bottleneck."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,8 +61,7 @@ class VAT(Recipe):
             epochs_without_gain=self.epochs_without_gain,
         )
 
-    @property
-    def wants(self) -> Mapping[str, Any]:
+    def wants(self, given: Collection[str]) -> Mapping[str, Any]:
         """What it needs of the model."""
         return {"output": "bottleneck"}
 
@@ -77,10 +76,15 @@ class VAT(Recipe):
         states = [model.embedding, model.dropout, model.encoder]
         looks = Spread()
 
-        def learn(model: TextClassifier, batch: Batch, rng: torch.Generator) -> Float[Tensor, ""]:
+        def warm(model: TextClassifier, batch: Batch, rng: torch.Generator) -> Float[Tensor, ""]:
             trace: Trace = learner(batch)
             looks.add(trace.weights, attends.places(batch))
             return cross_entropy_of(trace.logits, batch)
+
+        def learn(model: TextClassifier, batch: Batch, rng: torch.Generator) -> Float[Tensor, ""]:
+            trace: Trace = learner(batch)
+            looks.add(trace.weights, attends.places(batch))
+            return cross_entropy_of(learner.decide(trace.hidden, trace.weights.detach()), batch)
 
         def phase(name: str, objective: Objective, parts: list[nn.Module], epochs: int) -> Phase:
             return Phase(
@@ -96,7 +100,7 @@ class VAT(Recipe):
 
         if self.warm_epochs:
             parts = [*states, *attends.attention_parts, output.learner]
-            yield phase("warm start", learn, parts, self.warm_epochs)
+            yield phase("warm start", warm, parts, self.warm_epochs)
         for number in range(self.iterations):
             yield phase(f"learner {number + 1}", learn, [*states, output.learner], self.epochs)
             parts = [*attends.attention_parts, *output.compressor_parts]
@@ -159,8 +163,7 @@ def compress(weight: float, looks: Spread) -> Objective:
         assert isinstance(model.output, BottleneckOutput)
         trace: Trace = model(batch)
         looks.add(trace.weights, model.places(batch))
-        context = model.dropout(attend(trace.hidden, trace.weights))
-        mean, spread = model.output.encode(context)
+        mean, spread = model.output.encode(attend(trace.hidden, trace.weights))
         noise = torch.randn(mean.shape, generator=rng).to(mean)
         fit = cross_entropy_of(model.output.decoder(mean + spread * noise), batch)
         return fit + weight * divergence_from_standard(mean, spread).mean()

@@ -1,6 +1,6 @@
 """Keep the query of attention at right angles to the output."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,8 +36,7 @@ class VWPenalty(Penalised):
         at_least(0, vw_weight=self.vw_weight)
         at_least(1, epochs=self.epochs)
 
-    @property
-    def wants(self) -> Mapping[str, Any]:
+    def wants(self, given: Collection[str]) -> Mapping[str, Any]:
         """What it needs of the model."""
         return {"alignment": "dot"}
 
