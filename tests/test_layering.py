@@ -8,7 +8,7 @@ import heedful
 SOURCE = Path(heedful.__file__).parent
 ORDER = [
     *("errors", "config", "registry", "runs", "text", "model", "training"),
-    *("jobs", "importance", "counterfactual", "auditing", "analysis"),
+    *("jobs", "importance", "counterfactual", "readouts", "auditing", "analysis"),
     *("plots", "report", "estimator", "cli"),
 ]
 

@@ -106,12 +106,12 @@ def audit(
         refuse_options(
             {
                 "--include-trained": include_trained, "--judge": judge != "self", "--deep": deep,
-                "--train": train_data, "--cores": cores, "--memory": memory, "--resume": resume,
+                "--train": train_data, "--cores": cores, "--memory": memory,
             }
         )  # fmt: skip
         audit_transformer(
             run.removeprefix(HF), data, output, readout, heads, ask, seed, device, quiet, json,
-            documents_to_audit(data, text, label, data_dir), documents, seconds, fail_on,
+            documents_to_audit(data, text, label, data_dir), documents, seconds, fail_on, resume,
         )  # fmt: skip
         return
     if readout is not None or heads:

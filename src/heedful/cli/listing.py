@@ -75,6 +75,7 @@ def _families() -> dict[str, "Registry[Any]"]:
     from heedful.model.encoders import encoders
     from heedful.model.outputs import outputs
     from heedful.model.projections import projections
+    from heedful.readouts import readouts
     from heedful.text.datasets import corpora
     from heedful.training.optimizers import optimizers
     from heedful.training.recipes import recipes
@@ -90,6 +91,7 @@ def _families() -> dict[str, "Registry[Any]"]:
         "profiles": profiles,
         "importances": importances,
         "counterfactuals": counterfactuals,
+        "readouts": readouts,
         "questions": questions,
         "metrics": metrics,
         "analyses": analyses,

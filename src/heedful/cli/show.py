@@ -115,7 +115,7 @@ def audited(audit: "Audit") -> Iterator[Text]:
     """The verdict, then every answer with its tests between their controls."""
     yield Text(audit.sentence, style="bold")
     yield Text(audit.caveat + "\n")
-    yield Text(f"{_audited_documents(audit)}. A score of 0 is worthless, 1 the best known.")
+    yield Text(f"{audited_documents(audit)}. A score of 0 is worthless, 1 the best known.")
     for answer in audit.answers:
         judgement = answer.judgement or f"not asked: {answer.reason}"
         yield Text(f"\n{answer.question}: {judgement}", style="bold")
@@ -131,7 +131,7 @@ def audited(audit: "Audit") -> Iterator[Text]:
     yield Text(f"\njudged with provisional cuts: {cuts}; all other tests are only reported")
 
 
-def _audited_documents(audit: "Audit") -> str:
+def audited_documents(audit: "Audit") -> str:
     """How many documents, and what was left out or cut."""
     parts = [f"{audit.documents:,} documents"]
     if audit.documents < audit.available:

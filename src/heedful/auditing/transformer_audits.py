@@ -1,0 +1,238 @@
+"""Several readings of one Hugging Face model audited side by side: which, if any, may be shown?"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from heedful.auditing import rules
+from heedful.auditing.audit import Request, audit
+from heedful.auditing.parts import Parts
+from heedful.auditing.questions import AuditSettings
+from heedful.auditing.record import Answer, Audit, Table, plain
+from heedful.auditing.summary import paired_difference
+from heedful.auditing.transformer import TransformerSubject, subject_of
+from heedful.auditing.transformer_loading import LoadedTransformer
+from heedful.auditing.transformer_ranking import rank_readings, told_by_heads
+from heedful.readouts import Readout, readouts
+from heedful.readouts.rows import OneHead
+from heedful.text.documents import Documents
+
+USUAL = ("last-cls", "mean-layers", "rollout", "attention-x-gradient", "value-norm")
+POSITIONS = {
+    "first": "the first position",
+    "last": "the last position",
+    "all": "the mean over all positions",
+}
+TOLD = "comprehensiveness_attention"
+BY_CHANCE = "comprehensiveness_random"
+
+
+@dataclass(frozen=True)
+class ReadingAudits:
+    """An audit of each reading, and all readings ranked by what they tell.
+
+    `ranking` has the rows of `transformer_ranking.rank_readings`; empty where telling was not
+    asked. Every test's interval is widened by the number of readings, so that all hold together.
+    """
+
+    audits: dict[str, Audit]
+    ranking: Table
+    chance: str  # that the model is right no more often than chance; nothing if it is
+
+    @property
+    def sentence(self) -> str:
+        """Which reading, if any, may be shown."""
+        by_verdict: dict[str, list[str]] = {"may": [], "may-not": [], "not-safe": []}
+        for name, found in self.audits.items():
+            by_verdict[found.verdict].append(name)
+        if by_verdict["may"]:
+            order = [row["reading"] for row in self.ranking] or list(self.audits)
+            best, *others = sorted(by_verdict["may"], key=order.index)
+            beside = f" (so may {', '.join(others)})" if others else ""
+            return f"This model's attention may be shown as an explanation, read by {best}{beside}."
+        parts = [
+            f"{', '.join(by_verdict[verdict])} {words}"
+            for verdict, words in (
+                ("may-not", "may not be shown"),
+                ("not-safe", "not shown to be safe"),
+            )
+            if by_verdict[verdict]
+        ]
+        return f"No reading of this model's attention may be shown so far: {'; '.join(parts)}."
+
+    @property
+    def best(self) -> str:
+        """The audited reading that tells most."""
+        order = [str(row["reading"]) for row in self.ranking if row["reading"] in self.audits]
+        return next(iter(order or self.audits))
+
+    @property
+    def instead(self) -> str:
+        """What may be shown instead of the reading that tells most, if anything tells more."""
+        return self.audits[self.best].instead
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data."""
+        return {
+            "sentence": self.sentence,
+            "instead": self.instead,
+            "verdicts": {name: found.verdict for name, found in self.audits.items()},
+            "chance": self.chance,
+            "ranking": plain(list(self.ranking)),
+            "audits": {name: found.to_dict() for name, found in self.audits.items()},
+        }
+
+
+def subjects_of(
+    loaded: LoadedTransformer, wanted: Sequence[str | Readout] | None
+) -> tuple[dict[str, TransformerSubject], list[str]]:
+    """A subject per reading, and notes on usual readings that the model does not allow."""
+    chosen = [readouts.make(one) for one in wanted or USUAL]
+    notes = []
+    if not wanted and loaded.model.why_fixed:
+        notes = [
+            f"{_name(readout)} is left out: the model does not show the values that it attends to"
+            for readout in chosen
+            if readout.needs_values
+        ]
+        chosen = [readout for readout in chosen if not readout.needs_values]
+    return {_name(r): subject_of(loaded.model, r, loaded.classes) for r in chosen}, notes
+
+
+def audit_readings(
+    loaded: LoadedTransformer,
+    subjects: dict[str, TransformerSubject],
+    documents: Documents,
+    settings: AuditSettings | None = None,
+    asked: Sequence[str] | None = None,
+    *,
+    every_head: bool = False,
+    request: Request | None = None,
+    parts: Callable[[str], Parts | None] = lambda name: None,
+    about: dict[str, Any] | None = None,
+) -> ReadingAudits:
+    """Audit every reading on the same documents; with `every_head`, rank all heads beside them.
+
+    `parts` says where each reading keeps what it has measured, so that a killed audit goes on.
+    """
+    settings = settings or AuditSettings()
+    bootstrap = settings.bootstrap
+    level = 1 - (1 - bootstrap.level) / len(subjects)  # Bonferroni: verdicts hold together
+    each = replace(settings, bootstrap=replace(bootstrap, level=level))
+    request = request or Request()
+    if request.seconds is not None:
+        request = replace(request, seconds=request.seconds / len(subjects))
+    audits: dict[str, Audit] = {}
+    for name, subject in subjects.items():
+        told = {**(about or {}), **_described(loaded, name, len(subjects), level)}
+        of_reading = replace(request, parts=parts(name))
+        audits[name] = audit(subject, documents, each, asked, request=of_reading, about=told)
+        # Where time was short: the others on the documents that the first one came to.
+        request = replace(request, seconds=None, documents=audits[name].documents)
+    first = next(iter(audits.values()))
+    chance = why_chance(first, np.random.default_rng(settings.seed), settings)
+    ranking: Table = ()
+    if BY_CHANCE in first.columns:
+        told_by = {name: found.columns[TOLD] for name, found in audits.items()}
+        if every_head:
+            told_by |= _heads(next(iter(subjects.values())), first, settings)
+        rng = np.random.default_rng([settings.seed, len(told_by)])
+        ranking = rank_readings(told_by, first.columns[BY_CHANCE], rng, bootstrap)
+    if chance:
+        audits = {name: unsupported(found, chance) for name, found in audits.items()}
+    ranked = {name: _with_ranking(found, name, ranking) for name, found in audits.items()}
+    return ReadingAudits(ranked, ranking, chance)
+
+
+def why_chance(found: Audit, rng: np.random.Generator, settings: AuditSettings) -> str:
+    """A sentence if the model is not clearly right more often than the commonest label would be."""
+    labels = [label for label in found.labels if label is not None]
+    if not labels:
+        return ""
+    commonest = max(sorted(set(labels)), key=labels.count)
+    right = found.columns["is_right"]
+    always = np.array([np.nan if x is None else float(x == commonest) for x in found.labels])
+    ahead = paired_difference(right, always, rng, settings.bootstrap)
+    if ahead.interval[0] > 0:
+        return ""
+    above = "at chance" if ahead.mean <= 0 else "not clearly above chance on these documents"
+    return (
+        f"the model's accuracy is {above}: {np.nanmean(right):.1%} right, always saying "
+        f"{commonest} {np.nanmean(always):.1%}; so nothing that it shows is supported"
+    )
+
+
+def unsupported(found: Audit, why: str) -> Audit:
+    """The audit of a model at chance: nothing is supported, and nothing may be shown instead."""
+
+    def judged(answer: Answer) -> Answer:
+        tests = tuple(
+            replace(test, judgement="undecided", note=why)
+            if test.judgement == "supported"
+            else test
+            for test in answer.tests
+        )
+        judgement = rules.answer(test.judgement for test in tests) if tests else answer.judgement
+        return replace(answer, tests=tests, judgement=judgement)
+
+    answers = tuple(map(judged, found.answers))
+    by_name = {answer.question: answer.judgement or "undecided" for answer in answers}
+    verdict = rules.verdict(*(by_name.get(name, "undecided") for name in ("decisive", "telling")))
+    about = {**found.about, "accuracy_at_chance": why}
+    return replace(found, answers=answers, verdict=verdict, about=about, instead="")
+
+
+def _heads(subject: TransformerSubject, found: Audit, settings: AuditSettings) -> dict[str, Any]:
+    """Comprehensiveness of every head, on a sample of the documents; NaN on the others."""
+    known = np.flatnonzero(~np.isnan(found.columns[BY_CHANCE]))
+    rng = np.random.default_rng([settings.seed, 2**29])
+    sample = np.sort(rng.permutation(known)[: settings.sampled_documents])
+    told = told_by_heads(subject, [found.texts[place] for place in sample.tolist()], settings)
+    columns = {}
+    for name, values in told.items():
+        columns[name] = np.full(len(found.texts), np.nan)
+        columns[name][sample] = values
+    return columns
+
+
+def _with_ranking(found: Audit, name: str, ranking: Table) -> Audit:
+    """The audit with its place among all readings beside its tests."""
+    facts = tuple(
+        {
+            "question": "telling", "name": "comprehensiveness over random rankings",
+            "mean": row["over_random"], "low": row["low"], "high": row["high"],
+            "documents": row["documents"],
+            "note": f"number {place} of {len(ranking)} readings; intervals hold together",
+        }
+        for place, row in enumerate(ranking, start=1)
+        if row["reading"] == name
+    )  # fmt: skip
+    evidence = {**found.evidence, "readings": ranking}
+    evidence["facts"] = (*found.evidence.get("facts", ()), *facts)
+    return replace(found, evidence=evidence)
+
+
+def _described(loaded: LoadedTransformer, name: str, count: int, level: float) -> dict[str, Any]:
+    model = loaded.model
+    return {
+        "name": f"{loaded.name} · {name}",
+        "model": loaded.name,
+        "architecture": type(model.model).__name__,
+        "readout": name,
+        "layers_and_heads": f"{model.layers} × {model.heads}",
+        "classifier_reads": POSITIONS[model.reads],
+        "judge": "self",
+        "readings_looked_at": count,
+        "interval_level": level,
+        "longest_input": model.cutter.most,
+        **({"notes": "; ".join(model.packer.notes)} if model.packer.notes else {}),
+    }
+
+
+def _name(readout: Readout) -> str:
+    """The shortest word that stands for it; a head is always named with its numbers."""
+    name = readouts.name_of(readout)
+    is_usual = readout == readouts.make(name) and not isinstance(readout, OneHead)
+    return name if is_usual else readouts.spec(readout)

@@ -1,0 +1,245 @@
+"""A Hugging Face classifier from a folder, a hub name, a pair or a pipeline; its labels and ours.
+
+Whatever cannot be audited is refused with a sentence. Weights are read from safetensors only:
+nothing is ever unpickled.
+"""
+
+import hashlib
+import os
+import re
+import socket
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar, cast
+from urllib.parse import urlsplit
+
+import torch
+from huggingface_hub.constants import ENDPOINT
+from torch import Tensor
+from transformers import (
+    AutoConfig,
+    AutoModelForSequenceClassification,
+    AutoTokenizer,
+    Pipeline,
+    PreTrainedConfig,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+)
+
+from heedful.auditing.transformer_model import TransformerModel
+from heedful.errors import ConfigError, DataError, RunError
+from heedful.text.documents import Documents
+
+Part = TypeVar("Part")
+
+GENERATIVE = ("ForCausalLM", "ForConditionalGeneration", "LMHeadModel")
+TOKENIZER_FILES = (
+    "tokenizer.json", "vocab.txt", "vocab.json", "spiece.model", "sentencepiece.bpe.model",
+    "tokenizer.model", "spm.model",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class LoadedTransformer:
+    """A model ready to be audited, and what its classes are called."""
+
+    name: str
+    model: TransformerModel
+    classes: tuple[str, ...]
+
+    @property
+    def fingerprint(self) -> str:
+        """A word that changes with any of the model's numbers."""
+        found = hashlib.sha256()
+        for name, numbers in sorted(self.model.model.state_dict().items()):
+            found.update(name.encode())
+            found.update(numbers.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy())
+        return found.hexdigest()[:16]
+
+    def with_labels_of(self, documents: Documents) -> "tuple[LoadedTransformer, Documents, str]":
+        """Model and documents that speak of the same labels, and a note on how they were matched.
+
+        By name, whatever the case; else by number. A model that calls its classes LABEL_0, LABEL_1
+        takes the names of the documents' labels, in their order.
+        """
+        labels = sorted({label for label in documents.labels if label is not None}, key=_natural)
+        classes = self.classes
+        if set(labels) <= set(classes):
+            return self, documents, ""
+        by_case = {name.lower(): name for name in classes}
+        numbers = {str(number): name for number, name in enumerate(classes)}
+        is_unnamed = all(re.fullmatch(r"LABEL_\d+", name) for name in classes)
+        if len(by_case) == len(classes) and {label.lower() for label in labels} <= set(by_case):
+            name_of = {label: by_case[label.lower()] for label in labels}
+        elif set(labels) <= set(numbers):
+            name_of = {label: numbers[label] for label in labels}
+        elif is_unnamed and len(labels) == len(classes):
+            name_of = dict(zip(labels, classes, strict=True))
+        else:
+            raise DataError(
+                f"the labels of the documents do not match the model's: the documents have "
+                f"{_listed(labels)}, the model {_listed(classes)}. Rename one of them (a model's "
+                "names stand in its config.json as id2label)."
+            )
+        matched = ", ".join(f"{label} = {name}" for label, name in name_of.items())
+        if is_unnamed:  # then the documents' names say more
+            label_of = {name: label for label, name in name_of.items()}
+            renamed = tuple(label_of.get(name, name) for name in classes)
+            return replace(self, classes=renamed), documents, f"labels matched in order: {matched}"
+        relabelled = Documents(
+            replace(document, label=document.label and name_of[document.label])
+            for document in documents
+        )
+        return self, relabelled, f"labels matched: {matched}"
+
+
+def load_transformer(name: str, device: str = "cpu") -> LoadedTransformer:
+    """The classifier in a local folder, or of that name on the hub where there is a network."""
+    from heedful.training.trained import choose_device
+
+    place = choose_device(device)
+    folder = Path(name)
+    if folder.is_dir():
+        _check_folder(folder)
+    elif folder.exists() or name.startswith((".", "/", "~")) or name.count("/") > 1:
+        raise RunError(
+            f"no such folder: {name}. Expected one made by save_pretrained, or a hub name."
+        )
+    is_local = folder.is_dir() or not _has_network()
+
+    def fetched(part: str, load: Callable[..., Part], **options: bool) -> Part:
+        return _fetched(name, part, lambda: load(name, local_files_only=is_local, **options))
+
+    config = fetched("config", AutoConfig.from_pretrained)
+    _check_kind(name, config)
+    load_model = AutoModelForSequenceClassification.from_pretrained
+    model, told = fetched("weights", load_model, use_safetensors=True, output_loading_info=True)
+    if missing := sorted(told["missing_keys"]):
+        raise RunError(
+            f"the weights of {name} lack {', '.join(missing[:3])}: they would be random. Expected "
+            "a classifier that was fine-tuned and saved whole."
+        )
+    tokenizer = fetched("tokenizer", AutoTokenizer.from_pretrained)
+    return of_pair(model.to(place), tokenizer, folder.resolve().name if folder.is_dir() else name)
+
+
+def of_pair(
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase | None, name: str | None = None
+) -> LoadedTransformer:
+    """A model and its tokenizer as their owner loaded them."""
+    name = name or type(model).__name__
+    _check_kind(name, model.config, type(model).__name__)
+    if tokenizer is None:
+        raise ConfigError(
+            "a Hugging Face model needs its tokenizer: give it as `tokenizer`, or give a pair."
+        )
+    rows = int(cast(Tensor, model.get_input_embeddings().weight).shape[0])
+    if len(tokenizer) > rows:
+        raise ConfigError(
+            f"the tokenizer knows {len(tokenizer):,} pieces and the model {rows:,}: they do not "
+            "belong together."
+        )
+    names = {int(number): str(label) for number, label in (model.config.id2label or {}).items()}
+    classes = tuple(names[number] for number in sorted(names))
+    return LoadedTransformer(name, TransformerModel(model, tokenizer), classes)
+
+
+def of_anything(given: object, tokenizer: object = None) -> LoadedTransformer | None:
+    """What was given, if it is a model with a tokenizer, a pair of them, or a pipeline."""
+    if isinstance(given, Pipeline):
+        return of_pair(given.model, given.tokenizer)
+    if isinstance(given, tuple) and len(given) == 2:
+        given, tokenizer = given
+    if not isinstance(given, PreTrainedModel):
+        return None
+    if tokenizer is not None and not isinstance(tokenizer, PreTrainedTokenizerBase):
+        raise ConfigError(f"{tokenizer!r:.60} is no tokenizer of transformers.")
+    return of_pair(given, tokenizer)
+
+
+def _check_folder(folder: Path) -> None:
+    """A folder with a model and a tokenizer in it, none of it pickled."""
+    files = {path.name for path in folder.iterdir()}
+    if "config.json" not in files:
+        raise RunError(
+            f"{folder} holds no Hugging Face model: config.json is missing. Expected a folder made "
+            "by save_pretrained."
+        )
+    if not any(name.endswith(".safetensors") for name in files):
+        if any(name.endswith((".bin", ".pt", ".pth", ".ckpt")) for name in files):
+            raise RunError(
+                f"the weights in {folder} are pickled, and unpickling a file can run any code in "
+                "it. If you trust it, convert it once: AutoModelForSequenceClassification."
+                f"from_pretrained('{folder}').save_pretrained('{folder}-safe') writes safetensors; "
+                "save the tokenizer there too."
+            )
+        raise RunError(f"{folder} holds no weights: model.safetensors is missing.")
+    if not files & set(TOKENIZER_FILES):
+        raise RunError(
+            f"{folder} holds no tokenizer: save it beside the model with "
+            f"tokenizer.save_pretrained('{folder}')."
+        )
+
+
+def _check_kind(name: str, config: PreTrainedConfig, kind: str | None = None) -> None:
+    """A sequence classifier with two classes or more, of which each text has one."""
+    kinds = [kind] if kind else list(getattr(config, "architectures", None) or [])
+    if any(part in one for one in kinds for part in GENERATIVE):
+        raise ConfigError(
+            f"{name} is a generative model ({kinds[0]}): it writes text and gives no classes. An "
+            "audit takes a sequence classifier."
+        )
+    if kinds and not any("ForSequenceClassification" in one for one in kinds):
+        raise ConfigError(
+            f"{name} is a {kinds[0]}, without a classifier on top. Expected a model for sequence "
+            "classification, fine-tuned and saved as one."
+        )
+    if getattr(config, "is_encoder_decoder", False):
+        raise ConfigError(
+            f"{name} is an encoder with a decoder ({config.model_type}): which of its attentions "
+            "would be shown is not defined here."
+        )
+    if config.problem_type == "multi_label_classification":
+        raise ConfigError(
+            f"{name} gives each label a probability of its own; an audit needs one class per text."
+        )
+    if (config.num_labels or 0) < 2:
+        raise ConfigError(f"{name} gives one number per text; an audit needs two classes or more.")
+
+
+def _fetched(name: str, part: str, load: Callable[[], Part]) -> Part:
+    """A part of a model, or why it cannot be had in a sentence."""
+    try:
+        return load()
+    except (OSError, ValueError, KeyError, ImportError) as error:
+        told = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        if Path(name).is_dir():
+            raise RunError(f"the {part} of {name} cannot be read: {told}") from None
+        raise RunError(
+            f"{name} is no folder here, and its {part} cannot be had from the hub ({told}) "
+            "Without a network, download the model elsewhere and give its folder."
+        ) from None
+
+
+def _has_network() -> bool:
+    """Whether the hub can be reached; asked first, since its client tries again for half a minute.
+
+    Behind a proxy only the client itself can tell.
+    """
+    if any(os.environ.get(name) for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY")):
+        return True
+    address = urlsplit(ENDPOINT)
+    try:
+        socket.create_connection((address.hostname or "", address.port or 443), timeout=5).close()
+    except OSError:
+        return False
+    return True
+
+
+def _natural(label: str) -> tuple[int, str]:
+    return (int(label), "") if label.isdecimal() else (10**9, label)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:8]) + (", …" if len(names) > 8 else "")

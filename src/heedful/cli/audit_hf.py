@@ -1,0 +1,239 @@
+"""`heedful audit hf:…`: which reading of a Hugging Face classifier's attention may be shown?"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import typer
+from rich.text import Text
+
+from heedful.errors import UsageError
+
+if TYPE_CHECKING:
+    from heedful.auditing.record import Audit
+    from heedful.auditing.transformer_audits import ReadingAudits
+    from heedful.text.documents import Documents
+
+HF = "hf:"
+READINGS = "readings.json"  # all readings, ranked
+MOST_ROWS = 12  # of the ranking that a terminal shows
+
+
+def refuse_options(given: Mapping[str, object]) -> None:
+    """Options that say nothing about a model that is audited as it is."""
+    if wrong := [option for option, value in given.items() if value]:
+        raise UsageError(f"{', '.join(wrong)}: not for a Hugging Face model, audited as it is.")
+
+
+def audit_transformer(
+    name: str,
+    data: str,
+    output: Path | None,
+    wanted: list[str] | None,
+    heads: bool,
+    ask: list[str] | None,
+    seed: int,
+    device: str,
+    quiet: bool,
+    json: bool,
+    found: "tuple[Documents, int | None]",
+    count: int | None,
+    seconds: float | None,
+    fail_on: str | None,
+    resume: bool,
+) -> None:
+    """Audit every reading of one model on the same documents, and say which may be shown."""
+    from dataclasses import asdict
+
+    from heedful import runs
+    from heedful.auditing.audit import Request
+    from heedful.auditing.parts import PartsInFolder
+    from heedful.auditing.questions import AuditSettings
+    from heedful.auditing.record import plain
+    from heedful.auditing.transformer_audits import audit_readings, subjects_of
+    from heedful.auditing.transformer_loading import load_transformer
+    from heedful.cli import show
+    from heedful.readouts import readouts
+    from heedful.report import write_report
+    from heedful.runs import RunFolder
+
+    _check_output(output, resume, has_budget=seconds is not None)
+    for readout in wanted or []:
+        readouts.make(readout)
+    if heads and ask is not None and "telling" not in ask:
+        raise UsageError("--heads ranks by telling: ask it too.")
+    _quieten()
+    loaded = load_transformer(name, device)
+    loaded, documents, note = loaded.with_labels_of(found[0])
+    subjects, notes = subjects_of(loaded, wanted)
+    if not quiet:
+        for sentence in [note, *notes]:
+            if sentence:
+                show.note(f"note: {sentence}")
+    settings = AuditSettings(seed=seed, rationale_words=found[1])
+    folders = {
+        reading: output / f"{number}-{runs.folder_name(reading)}"
+        for number, reading in enumerate(subjects, start=1)
+        if output is not None
+    }
+    parts = {}
+    if seconds is None:  # how many documents a budget came to is not known again later
+        asked: dict[str, object] = {
+            "model": loaded.fingerprint,
+            "documents": _fingerprint(documents),
+            "sample": count,
+            "questions": ask or "all",
+            "readings": len(subjects),
+            **plain(asdict(settings)),
+        }
+        parts = {reading: PartsInFolder(folder, asked) for reading, folder in folders.items()}
+    total = min(len(documents), count or len(documents)) * len(subjects)
+    with show.DocumentBar(total, is_shown=not quiet) as bar:
+        result = audit_readings(
+            loaded,
+            subjects,
+            documents,
+            settings,
+            ask,
+            every_head=heads,
+            request=Request(count, seconds, None, bar.advance),
+            parts=parts.get,
+            about={"data": data},
+        )
+    if output is not None:
+        for reading, audit in result.audits.items():
+            audit.save(folders[reading])
+        without_audits = {k: v for k, v in result.to_dict().items() if k != "audits"}
+        RunFolder(output).write_json(READINGS, without_audits)
+        write_report(output / runs.REPORT, result.audits)
+        for kept in parts.values():
+            kept.clear()
+    if json:
+        show.as_json(result.to_dict())
+    else:
+        for line in shown(result):
+            show.result(line)
+        if output is not None:
+            show.result(f"\nreport: {output / runs.REPORT}")
+        show.result(Text(f"\n{result.sentence}", style="bold"))
+    verdicts = {audit.verdict for audit in result.audits.values()}
+    is_bad = verdicts == {"may-not"} or (fail_on == "not-safe" and "may" not in verdicts)
+    if fail_on is not None and is_bad:
+        raise typer.Exit(1)
+
+
+def shown(result: "ReadingAudits") -> Iterator[Text]:
+    """The one audit whole, or several side by side; then the ranking."""
+    from heedful.cli import show
+    from heedful.training.progress import percent
+
+    audits = result.audits
+    first = next(iter(audits.values()))
+    if len(audits) == 1:
+        yield from show.audited(first)
+    else:
+        accuracy = first.about["accuracy"]
+        right = "" if accuracy is None else f"; accuracy {percent(accuracy)}"
+        model = f"{first.about['model']} ({first.about['architecture']})"
+        yield Text(f"{model}, {first.about['layers_and_heads']} layers and heads{right}")
+        yield Text(f"its classifier reads {first.about['classifier_reads']}", style="dim")
+        level = percent(float(first.about["interval_level"]))
+        yield Text(show.audited_documents(first))
+        yield Text(
+            f"intervals of {level}, so that the verdicts on {len(audits)} readings hold together "
+            "with 95%\n"
+        )
+        yield from _side_by_side(audits)
+    if result.chance:
+        yield Text(f"\n{result.chance}", style="bold")
+    if result.ranking:
+        yield from _ranked(result)
+    if result.instead and len(audits) > 1:
+        yield Text(f"\nbeside {result.best}: {result.instead}")
+
+
+def _side_by_side(audits: "Mapping[str, Audit]") -> Iterator[Text]:
+    """A line per reading and question, its judged or first test; then what was not asked."""
+    width = max(map(len, audits))
+    first = next(iter(audits.values()))
+    for answer in first.answers:
+        if answer.judgement is None:
+            yield Text(f"{answer.question}: not asked: {answer.reason}", style="dim")
+            continue
+        yield Text(f"{answer.question}: {answer.asks}", style="bold")
+        for name, audit in audits.items():
+            of_reading = audit.answer(answer.question)
+            judged = [t for t in of_reading.tests if t.judgement != "reported"]
+            test = [*judged, *of_reading.tests][:1]
+            if not test:
+                yield Text(f"  {name:<{width}}  not asked: {of_reading.reason}", style="dim")
+                continue
+            score = test[0].score
+            low, high = score.interval
+            number = (
+                "no score"
+                if np.isnan(score.score)
+                else f"{score.score:5.2f} [{low:.2f}, {high:.2f}]"
+            )
+            judgement = of_reading.judgement if judged else ""
+            yield Text(f"  {name:<{width}}  {test[0].name}: {number}  {judgement}".rstrip())
+
+
+def _ranked(result: "ReadingAudits") -> Iterator[Text]:
+    """What the top words of each reading tell beyond random ones."""
+    ranking = result.ranking
+    yield Text(
+        f"\nfall in probability without the top words, beyond that of random words; intervals that "
+        f"hold for all {len(ranking)} readings together",
+        style="bold",
+    )
+    width = max(len(row["reading"]) for row in ranking)
+    for place, row in enumerate(ranking[:MOST_ROWS], start=1):
+        tells = "" if row["tells"] else "  no better than random words"
+        yield Text(
+            f"{place:>3}  {row['reading']:<{width}}  {row['over_random']:6.3f} "
+            f"[{row['low']:.3f}, {row['high']:.3f}]{tells}"
+        )
+    if len(ranking) > MOST_ROWS:
+        yield Text(f"     and {len(ranking) - MOST_ROWS} more, in {READINGS} with -o", style="dim")
+    best = ranking[0]["reading"]
+    if best not in result.audits and ranking[0]["tells"]:
+        yield Text(f"{best} tells most, but it was only ranked: audit it on other documents with")
+        yield Text(f"--readout {best}")
+
+
+def _check_output(output: Path | None, resume: bool, has_budget: bool) -> None:
+    """A new folder, or with --resume one that holds an unfinished audit."""
+    from heedful import runs
+    from heedful.runs import RunFolder
+
+    if resume and (output is None or has_budget):
+        raise UsageError("--resume goes on with what is kept in -o, and takes no --budget here.")
+    if output is None:
+        return
+    is_unfinished = any(output.glob(f"*/{runs.PARTS}"))
+    if resume and not is_unfinished:
+        raise UsageError(f"{output} holds no unfinished audit to resume.")
+    if not resume and is_unfinished:
+        raise UsageError(
+            f"{output} holds an unfinished audit: go on with --resume, or choose another."
+        )
+    if not resume:
+        RunFolder.new(output)
+
+
+def _fingerprint(documents: "Documents") -> str:
+    """A word that changes with the documents."""
+    import hashlib
+
+    said = repr([(d.text, d.label, d.rationale) for d in documents])
+    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _quieten() -> None:
+    """Loading bars and log lines of transformers would stand between ours."""
+    from transformers.utils import logging
+
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()

@@ -1,0 +1,210 @@
+"""`heedful audit hf:…`, as a user types it."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pandas
+import pytest
+import torch
+import transformers
+from safetensors.torch import load_file, save_file
+
+from heedful.auditing.transformer import TransformerSubject
+from heedful.errors import EnvironmentFailure
+from tests.readouts.tiny import KINDS, fine_tuned, planted_documents, tiny_model, tiny_tokenizer
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("hf") / "planted"
+    for part in fine_tuned():
+        part.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture
+def saved(made) -> Path:
+    return Path(shutil.copytree(made, "planted"))
+
+
+@pytest.fixture
+def documents() -> Path:
+    rows = [{"text": d.text, "label": d.label} for d in planted_documents(24, seed=7)]
+    path = Path("documents.jsonl")
+    path.write_text("\n".join(map(json.dumps, rows)))
+    return path
+
+
+ASK = ("--ask", "telling", "--ask", "needed")
+
+
+def test_readings_are_audited_side_by_side_and_the_answer_ends_in_a_sentence(
+    heedful, saved, documents
+):
+    chosen = ("--readout", "last-cls", "--readout", "head:layer=1:head=2", "--heads")
+    chosen = (*chosen, "--documents", "8")
+    answer = heedful("audit", f"hf:{saved}", documents, "-o", "audit", *ASK, *chosen)
+    assert answer.code == 0, answer.err
+    lines = answer.out.splitlines()
+    assert lines[0].startswith("planted (BertForSequenceClassification), 2 × 4 layers and heads")
+    assert "its classifier reads the first position" in answer.out
+    assert "needed: not asked: it takes models trained anew" in answer.out
+    assert "hold for all 9 readings together" in answer.out
+    assert lines[-1].startswith("No reading of this model's attention may be shown so far: ")
+    ranked = json.loads(Path("audit/readings.json").read_text())
+    assert len(ranked["ranking"]) == 9
+    assert ranked["sentence"] == lines[-1]
+    assert list(ranked["verdicts"]) == ["last-cls", "head:layer=1:head=2"]
+    for folder in ("1-last-cls", "2-head-layer-1-head-2"):
+        frame = pandas.read_parquet(f"audit/{folder}/per_example.parquet")
+        assert len(frame) == 8
+    page = Path("audit/report.html").read_text()
+    assert "head:layer=1:head=2" in page
+    assert re.search(r"number \d of 9 readings; intervals hold together", page)
+    assert heedful("audit", f"hf:{saved}", documents, "-o", "audit").code == 2
+
+
+def test_one_reading_is_shown_whole_and_as_json(heedful, saved, documents):
+    ask = ("audit", f"hf:{saved}", documents, "--ask", "agreeing", "--readout", "rollout")
+    answer = heedful(*ask, "--documents", "10")
+    assert answer.code == 0, answer.err
+    assert "kendall_tau with leave-one-out" in answer.out
+    assert "a random sample of 10 of 24 documents" in answer.out
+    found = json.loads(heedful(*ask, "--json").out)
+    assert list(found["audits"]) == ["rollout"]
+    assert found["audits"]["rollout"]["about"]["architecture"] == "BertForSequenceClassification"
+    assert heedful(*ask, "--fail-on", "not-safe").code == 1
+
+
+def test_a_killed_audit_goes_on(heedful, saved, documents, monkeypatch):
+    ask = ("audit", f"hf:{saved}", documents, "--ask", "agreeing", "--readout", "last-cls")
+    ask = (*ask, "--readout", "rollout")
+    monkeypatch.setattr("heedful.report.write_report", lambda path, audits: None)  # slow
+    whole = heedful(*ask, "-o", "whole").out
+    read, calls = TransformerSubject.read, []
+
+    def killed(self, texts):
+        calls.append(self.readout)
+        if len(set(calls)) == 2:
+            raise EnvironmentFailure("stopped by SIGTERM.")
+        return read(self, texts)
+
+    monkeypatch.setattr(TransformerSubject, "read", killed)
+    assert heedful(*ask, "-o", "audit").code == 3
+    monkeypatch.setattr(TransformerSubject, "read", read)
+    assert heedful(*ask, "-o", "audit").code == 2
+    other = heedful(*ask, "-o", "audit", "--resume", "--seed", "1")
+    assert "begun with seed = 0, not 1" in other.err
+    answer = heedful(*ask, "-o", "audit", "--resume")
+    assert answer.code == 0, answer.err
+    assert answer.out.replace("audit/report", "whole/report") == whole
+    assert not list(Path("audit").glob("*/parts"))
+
+
+def save(kind: str, folder: str, *, tokenizer: bool = True, **changes) -> Path:
+    tiny_model(kind, **changes).save_pretrained(folder)
+    if tokenizer:
+        tiny_tokenizer().save_pretrained(folder)
+    return Path(folder)
+
+
+def generative() -> Path:
+    config = transformers.GPT2Config(n_embd=32, n_layer=1, n_head=2, vocab_size=20)
+    transformers.GPT2LMHeadModel(config).save_pretrained("writer")
+    tiny_tokenizer().save_pretrained("writer")
+    return Path("writer")
+
+
+def without_head() -> Path:
+    transformers.BertModel(transformers.BertConfig(**KINDS["Bert"])).save_pretrained("bare")
+    tiny_tokenizer().save_pretrained("bare")
+    return Path("bare")
+
+
+def pickled() -> Path:
+    folder = save("Bert", "pickled")
+    (folder / "model.safetensors").unlink()
+    torch.save({}, folder / "pytorch_model.bin")
+    return folder
+
+
+def without_classifier() -> Path:
+    folder = save("Bert", "half")
+    numbers = load_file(folder / "model.safetensors")
+    kept = {name: tensor for name, tensor in numbers.items() if "classifier" not in name}
+    save_file(kept, folder / "model.safetensors", metadata={"format": "pt"})
+    return folder
+
+
+def no_model() -> Path:
+    Path("empty").mkdir()
+    return Path("empty")
+
+
+def no_attention() -> Path:
+    sizes = {"hidden_size": 32, "num_hidden_layers": 2, "intermediate_size": 37}
+    config = transformers.FNetConfig(**sizes, vocab_size=16, pad_token_id=0)
+    transformers.FNetForSequenceClassification(config).save_pretrained("fourier")
+    tiny_tokenizer().save_pretrained("fourier")
+    return Path("fourier")
+
+
+def other_labels() -> Path:
+    return save("Bert", "stars", num_labels=3, id2label={0: "one", 1: "two", 2: "three"})
+
+
+def large_tokenizer() -> Path:
+    folder = save("Bert", "two", tokenizer=False)
+    tiny_tokenizer([f"w{number}" for number in range(50)]).save_pretrained(folder)
+    return folder
+
+
+BAD = {
+    "empty holds no Hugging Face model: config.json is missing": no_model,
+    "writer is a generative model (GPT2LMHeadModel)": generative,
+    "bare is a BertModel, without a classifier on top": without_head,
+    "the weights of half lack classifier.bias, classifier.weight: they": without_classifier,
+    "alone holds no tokenizer: save it beside the model": lambda: save(
+        "Bert", "alone", tokenizer=False
+    ),
+    "the documents have bad, good, the model one, two, three": other_labels,
+    "the weights in pickled are pickled": pickled,
+    "the model shows no attention": no_attention,
+    "one number per text; an audit needs two classes": lambda: save("Bert", "line", num_labels=1),
+    "gives each label a probability of its own": lambda: save(
+        "Bert", "many", problem_type="multi_label_classification"
+    ),
+    "the tokenizer knows 54 pieces and the model 16": large_tokenizer,
+    "nobody/nothing is no folder here, and its config cannot be had": lambda: "nobody/nothing",
+    "no such folder: ./nowhere": lambda: "./nowhere",
+}
+
+
+@pytest.mark.parametrize("sentence", BAD)
+def test_bad_input_is_a_sentence(heedful, documents, sentence, monkeypatch):
+    monkeypatch.setattr("heedful.auditing.transformer_loading._has_network", lambda: False)
+    answer = heedful("audit", f"hf:{BAD[sentence]()}", documents)
+    assert answer.code == 2, answer.err
+    assert sentence in answer.err
+    assert "Traceback" not in answer.err
+
+
+def test_options_that_do_not_go_together_are_refused(heedful, saved, documents):
+    for options, sentence in (
+        (("--deep",), "--deep: not for a Hugging Face model"),
+        (("--judge", "other"), "--judge: not for a Hugging Face model"),
+        (("--readout", "last"), "no readout named 'last'. Did you mean 'last-cls'?"),
+        (("--readout", "head:layer=9"), "no layer 9: the model has 2 layers"),
+        (("--heads", "--ask", "agreeing"), "--heads ranks by telling"),
+    ):
+        answer = heedful("audit", f"hf:{saved}", documents, *options)
+        assert answer.code == 2
+        assert sentence in answer.err
+
+
+def test_readouts_go_with_hugging_face_models_only(heedful, documents):
+    answer = heedful("audit", "run", documents, "--readout", "rollout")
+    assert answer.code == 2
+    assert "--readout and --heads go with hf:" in answer.err
