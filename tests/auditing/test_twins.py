@@ -183,12 +183,10 @@ def test_from_python_twins_are_trained_in_a_folder_and_left_when_done(corpus, tm
     with pytest.raises(DataError, match="fingerprint"):
         heedful.audit(*ask, deep=tmp_path / "deep", training=(corpus.dev.texts, corpus.dev.labels))
     other = heedful.Classifier(
-        encoder="mlp:hidden_size=4", recipe="standard:epochs=1", seed=9, **SIZES
+        encoder="mlp:hidden_size=4", recipe="standard:epochs=2", **SIZES
     ).fit(*training)
-    with pytest.raises(DataError, match="fingerprint|another classifier"):
-        heedful.audit(
-            other, corpus.test, QUICK, ["stable"], deep=tmp_path / "deep", training=training
-        )
+    with pytest.raises(DataError, match="another classifier"):
+        heedful.audit(other, *ask[1:], deep=tmp_path / "deep", training=training)
     with pytest.raises(DataError, match="`training`"):
         heedful.audit(*ask, deep=tmp_path / "deep")
 
