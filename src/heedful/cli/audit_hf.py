@@ -8,7 +8,7 @@ import numpy as np
 import typer
 from rich.text import Text
 
-from heedful.errors import UsageError
+from heedful.errors import UsageError, counted
 
 if TYPE_CHECKING:
     from heedful.auditing.record import Audit
@@ -106,7 +106,9 @@ def audit_transformer(
             audit.save(folders[reading])
         without_audits = {k: v for k, v in result.to_dict().items() if k != "audits"}
         RunFolder(output).write_json(READINGS, without_audits)
-        write_report(output / runs.REPORT, result.audits)
+        ways = counted(len(result.audits), "way")
+        title = f"{Path(name).name}: {ways} of reading its attention"
+        write_report(output / runs.REPORT, result.audits, title=title)
         for kept in parts.values():
             kept.clear()
     if json:

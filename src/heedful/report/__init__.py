@@ -10,7 +10,13 @@ from heedful.runs import write_atomically
 __all__ = ["explanation_page", "render", "write_report"]
 
 
-def write_report(path: str | Path, audits: Mapping[str, Audit], differences: Table = ()) -> None:
+def write_report(
+    path: str | Path,
+    audits: Mapping[str, Audit],
+    differences: Table = (),
+    *,
+    title: str | None = None,
+) -> None:
     """The report of one audit, or of several side by side, as a file."""
-    page = render(audits, differences=differences)
+    page = render(audits, title=title, differences=differences)
     write_atomically(Path(path), page.encode("utf-8", "backslashreplace"))
