@@ -81,7 +81,7 @@ def test_one_reading_is_shown_whole_and_as_json(heedful, saved, documents):
 def test_a_killed_audit_goes_on(heedful, saved, documents, monkeypatch):
     ask = ("audit", f"hf:{saved}", documents, "--ask", "agreeing", "--readout", "last-cls")
     ask = (*ask, "--readout", "rollout")
-    monkeypatch.setattr("heedful.report.write_report", lambda path, audits: None)  # slow
+    monkeypatch.setattr("heedful.report.write_report", lambda *_, **__: None)  # slow
     whole = heedful(*ask, "-o", "whole").out
     read, calls = TransformerSubject.read, []
 
