@@ -188,7 +188,7 @@ def _literal(text: str, expected: Any) -> Any:
 def _in_words(annotation: Any) -> str:
     words = {int: "a whole number", float: "a finite number", bool: "true or false", str: "a word"}
     parts = []
-    for option in _alternatives(annotation):
+    for option in sorted(_alternatives(annotation), key=lambda option: option is types.NoneType):
         if typing.get_origin(option) is Literal:
             parts += [repr(value) for value in typing.get_args(option)]
         elif typing.get_origin(option) is tuple:

@@ -249,7 +249,8 @@ def test_failures_of_the_machine_leave_with_code_three(
 
 
 def test_a_recipe_that_does_not_fit_leaves_no_folder_behind(heedful, data):
-    answer = heedful("train", data, "-o", "tied", "--recipe", "tying", "--epochs", "1")
+    sizes = ("--encoder", "lstm:hidden_size=8")  # embeddings have 100
+    answer = heedful("train", data, "-o", "tied", "--recipe", "tying", "--epochs", "1", *sizes)
     assert answer.code == 2
     assert "tying compares hidden states with word embeddings" in answer.err
     assert not Path("tied").exists()
