@@ -5,9 +5,9 @@ import pytest
 
 from heedful.analysis.shortcut_arms import arms
 from heedful.analysis.shortcut_findings import Probe
-from heedful.analysis.shortcut_outcomes import Outcome, Truth
+from heedful.analysis.shortcut_outcomes import Finding, Outcome, Truth
 from heedful.analysis.shortcuts import ShortcutSettings, probe_shortcuts
-from heedful.auditing.summary import BootstrapSettings, over_seeds
+from heedful.auditing.summary import BootstrapSettings, Estimate, over_seeds
 from heedful.errors import ConfigError, DataError
 from heedful.model.projections import KHot, sparsemax
 from heedful.text.datasets.planted import Planted
@@ -145,3 +145,17 @@ def test_words_too_rare_to_know_are_refused(task):
     rare = Labelled(texts, np.arange(20, dtype=np.int64) % 2)
     with pytest.raises(DataError, match="no word occurs in at least"):
         probe_shortcuts(replace(task, train=rare))
+
+
+def test_where_nothing_was_learnt_at_all_the_sentence_says_so():
+    level = Estimate(0.5, (0.4, 0.6), 50, 0)
+    none = Estimate(0.0, (-0.1, 0.1), 50, 0)
+    some = Estimate(0.2, (0.1, 0.3), 50, 0)
+
+    def conclusion(ordinary_leak):
+        learned = Finding(accuracy=level, leak=none, gain=none, seeds=())
+        ordinary = replace(learned, leak=ordinary_leak)
+        return Probe(("a", "b"), {}, 0.5, {"learned": learned}, ordinary, {}, {}).conclusion
+
+    assert "says little" in conclusion(none)
+    assert "says little" not in conclusion(some)

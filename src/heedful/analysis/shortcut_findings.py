@@ -39,9 +39,15 @@ class Probe:
         learned = self.arms[REFERENCE]
         common = f"{self.majority_accuracy:.1%} for always answering the commonest label"
         if not learned.leak.interval[0] > 0:
-            return (
+            found = (
                 "On these documents no label was seen to pass through the attention pattern alone: "
-                f"{learned.accuracy.mean:.1%} right, against {common}."
+                f"{learned.accuracy.mean:.1%} right, against {common}"
+            )
+            if self.ordinary.leak.interval[0] > 0:
+                return f"{found}."
+            return (
+                f"{found}; but a classifier that reads the text learnt nothing either, so this "
+                "says little: train longer (--epochs) or on more documents."
             )
         told = ", and ".join(self._after(arm) for arm in MITIGATIONS)
         return (

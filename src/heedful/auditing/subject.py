@@ -20,6 +20,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
+from heedful.auditing.metrics.divergence import js_divergence
 from heedful.counterfactual import Counterfactual
 from heedful.text.token_classes import TokenClasses
 from heedful.training.task import Label
@@ -58,6 +59,12 @@ class Reading:
     ) -> Float[ndarray, "documents attentions"]:
         """Total variation between the prediction and each of the others: half the differences."""
         return np.abs(probabilities - self.probabilities[:, None]).sum(axis=-1) / 2
+
+    def apart(self, attentions: Attentions) -> Float[ndarray, "documents attentions"]:
+        """Jensen-Shannon divergence of the shown weights from each of the others."""
+        count = attentions.shape[1]
+        found = [js_divergence(attentions[:, number], self.weights) for number in range(count)]
+        return np.stack(found, axis=1)
 
 
 class Judge(ABC):

@@ -8,7 +8,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from heedful.auditing.frontier import area_interval, frontier, tvd_terms
-from heedful.auditing.metrics.divergence import js_divergence, max_js_divergence
+from heedful.auditing.metrics.divergence import max_js_divergence
 from heedful.auditing.questions.question import (
     AuditSettings,
     Chunk,
@@ -55,9 +55,7 @@ class Exclusive(Question):
         assert isinstance(subject, Decides)
         found = subject.otherwise(reading, settings.search, chunk.seed)
         moved = reading.moved(subject.decide(reading, found))
-        distance = np.stack(
-            [js_divergence(found[:, k], reading.weights) for k in range(found.shape[1])], axis=1
-        )
+        distance = reading.apart(found)
         # The attention itself is always within epsilon, at distance 0.
         allowed = np.where(moved <= settings.epsilon, distance, 0.0)
         columns = {
@@ -128,7 +126,7 @@ def _distances(
     columns = {}
     for weight, twin in adversaries.items():
         other = twin.read(reading.texts)
-        columns[f"{name}_jsd_{weight}"] = js_divergence(other.weights, reading.weights)
+        columns[f"{name}_jsd_{weight}"] = reading.apart(other.weights[:, None])[:, 0]
         columns[f"{name}_tvd_{weight}"] = reading.moved(other.probabilities[:, None])[:, 0]
     return columns
 
@@ -178,7 +176,7 @@ def _unreached(found: Found, own: Points, control: Points | None) -> dict[str, o
     if control is None:
         return found.no_fact("TVD at JSD 0.4", "no model that sees one word at a time beside it")
     far = [float(np.nanmean(points.jsd, axis=1).max()) for points in (own, control)]
-    note = f"not every frontier gets there: this model's {far[0]:.2f}, word by word {far[1]:.2f}"
+    note = f"not every frontier gets there: this model's {far[0]:.3f}, word by word {far[1]:.3f}"
     return found.no_fact("TVD at JSD 0.4", note)
 
 

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from heedful.auditing.metrics.divergence import js_divergence
 from heedful.auditing.questions.needed import SEED
 from heedful.auditing.questions.question import (
     AuditSettings,
@@ -15,7 +14,7 @@ from heedful.auditing.questions.question import (
     Question,
     questions,
 )
-from heedful.auditing.subject import Decides, Reading, Subject
+from heedful.auditing.subject import Decides, Subject
 from heedful.auditing.twins import Twin, Twins, other_seeds
 from heedful.counterfactual.simple import Permuted
 from heedful.errors import counted
@@ -50,8 +49,8 @@ class Stable(Question):
         answers = np.stack([other.probabilities for other in others], axis=1)
         return Measured(
             {
-                "seed_jsd": np.median(_distances(reading, seeds), axis=1),
-                "permuted_jsd": np.median(_distances(reading, permuted), axis=1),
+                "seed_jsd": np.median(reading.apart(seeds), axis=1),
+                "permuted_jsd": np.median(reading.apart(permuted), axis=1),
                 "seed_tvd": reading.moved(answers).mean(axis=1),
             }
         )
@@ -65,11 +64,3 @@ class Stable(Question):
         )  # fmt: skip
         moved = found.fact("prediction moved by the seed", columns["seed_tvd"], "mean TVD")
         return Conclusion((test,), {"facts": (moved, *found.untrained(SEED))})
-
-
-def _distances(reading: Reading, attentions: np.ndarray) -> np.ndarray:
-    """JSD of the shown weights from each of the others."""
-    return np.stack(
-        [js_divergence(attentions[:, n], reading.weights) for n in range(attentions.shape[1])],
-        axis=1,
-    )
