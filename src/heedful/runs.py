@@ -3,6 +3,7 @@
     config.json                     everything needed to train it again; carries a schema number
     model.safetensors               the weights
     tokenizer.json                  how texts are cut, and the vocabulary
+    pretrained.json                 how a pretrained encoder is built and cuts words into pieces
     history.jsonl                   one line per epoch
     metrics.json                    scores on dev and test
     training_documents.safetensors  fingerprints of what it was trained on
@@ -37,6 +38,7 @@ SCHEMA = 1
 CONFIG = "config.json"
 MODEL = "model.safetensors"
 TOKENIZER = "tokenizer.json"
+PRETRAINED = "pretrained.json"
 HISTORY = "history.jsonl"
 METRICS = "metrics.json"
 TRAINING_DOCUMENTS = "training_documents.safetensors"
@@ -54,6 +56,7 @@ ROWS = "rows.parquet"
 PROBE = "probe.json"
 PROBE_ROWS = "probe.parquet"
 CHECKSUMMED = (CONFIG, MODEL, TOKENIZER, HISTORY, METRICS, TRAINING_DOCUMENTS)
+OPTIONAL = (PRETRAINED,)  # checked where a run has them
 
 
 class RunFolder:
@@ -88,11 +91,11 @@ class RunFolder:
             raise RunError(f"no run folder at {path}. `heedful train DATA -o {path}` makes one.")
         if not folder.is_begun:
             raise RunError(f"{path} is not a run folder: it holds no {CONFIG}.")
+        folder.read_config()
         if not folder.is_finished:
             raise RunError(
                 f"the run in {path} is unfinished. Continue it: heedful train … -o {path} --resume"
             )
-        folder.read_config()
         folder._check_files()
         return folder
 
@@ -110,6 +113,12 @@ class RunFolder:
         """The configuration, refused when a newer version of heedful wrote it."""
         config = self.read_json(CONFIG)
         schema = config.get("schema")
+        if "model_type" in config and schema is None:
+            raise RunError(
+                f"{self.path} holds a Hugging Face model, not a run of heedful. Audit it with "
+                f"`heedful audit hf:{self.path} DATA`, or in Python with heedful.audit(model, "
+                "documents, tokenizer=tokenizer)."
+            )
         if not isinstance(schema, int):
             raise RunError(f"{self.path / CONFIG} carries no schema number; it is not ours.")
         if schema > SCHEMA:
@@ -127,7 +136,8 @@ class RunFolder:
 
     def finish(self, provenance: Mapping[str, Any]) -> None:
         """Write provenance and checksums, which makes the run complete; drop its checkpoints."""
-        checksums = {name: _sha256(self.path / name) for name in CHECKSUMMED}
+        written = [*CHECKSUMMED, *(name for name in OPTIONAL if (self.path / name).is_file())]
+        checksums = {name: _sha256(self.path / name) for name in written}
         self.write_json(PROVENANCE, {**provenance, "sha256": checksums})
         for left in self.path.glob("checkpoint-*.safetensors"):
             left.unlink()
@@ -209,7 +219,7 @@ class RunFolder:
         known = self.read_json(PROVENANCE).get("sha256")
         if not isinstance(known, dict):
             raise RunError(f"{self.path / PROVENANCE} holds no checksums; it was changed.")
-        for name in CHECKSUMMED:
+        for name in (*CHECKSUMMED, *(name for name in OPTIONAL if name in known)):
             if not (self.path / name).is_file():
                 raise RunError(f"the run folder {self.path} is broken: {name} is missing.")
             if _sha256(self.path / name) != known.get(name):

@@ -184,7 +184,7 @@ BAD = {
 
 @pytest.mark.parametrize("sentence", BAD)
 def test_bad_input_is_a_sentence(heedful, documents, sentence, monkeypatch):
-    monkeypatch.setattr("heedful.auditing.transformer_loading._has_network", lambda: False)
+    monkeypatch.setattr("heedful.model.hub._has_network", lambda: False)
     answer = heedful("audit", f"hf:{BAD[sentence]()}", documents)
     assert answer.code == 2, answer.err
     assert sentence in answer.err

@@ -12,6 +12,7 @@ from heedful.text.batching import Batches
 from heedful.text.vectors import WordVectors
 from heedful.text.vocabulary import Encoded
 from heedful.training.settings import Settings
+from tests.model.tiny_pretrained import pieces_of, tiny_source
 
 
 def settings(**changes) -> ModelSettings:
@@ -22,11 +23,11 @@ def a_batch(*lengths, vocabulary=20):
     rng = np.random.default_rng(0)
     ids = rng.integers(3, vocabulary, sum(lengths))
     starts = np.concatenate([[0], np.cumsum(lengths)])
-    return next(Batches(Encoded(ids, starts)).by_length())
+    return next(Batches(Encoded(ids, starts, pieces=pieces_of(ids))).by_length())
 
 
 def model(classes=2, **changes):
-    return build_model(settings(**changes), vocabulary=20, classes=classes, seed=3)
+    return build_model(settings(**changes), 20, classes, seed=3, pretrained=tiny_source())
 
 
 @pytest.mark.parametrize("encoder", encoders)

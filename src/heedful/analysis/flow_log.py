@@ -75,7 +75,7 @@ class FlowLog(Watcher):
                 "dev_accuracy": epoch.dev.accuracy if epoch and epoch.dev else float("nan"),
             }
         )
-        vectors = _array(model.embedding.weight)
+        vectors = _array(model.word_vectors.weight)
         self.dots += [
             {"epoch": self.number, **row} for row in mean_dot_products(vectors, self.kinds)
         ]

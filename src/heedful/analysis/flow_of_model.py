@@ -136,7 +136,7 @@ def _parts(model: AttentionClassifier) -> Parts:
     else:
         query = alignment.query(None)[0]
     return Parts(
-        embeddings=_double(model.embedding.weight),
+        embeddings=_double(model.word_vectors.weight),
         output=_double(output.linear.weight),
         query=_double(query),
         scale=float(alignment.scale),
@@ -152,7 +152,7 @@ def _pulls(model: AttentionClassifier, batches: Batches) -> tuple[Pulls, float]:
     output = model.output
     assert isinstance(output, Output)
     weight = _double(output.linear.weight)
-    vocabulary, outputs = model.embedding.num_embeddings, len(weight)
+    vocabulary, outputs = model.word_vectors.num_embeddings, len(weight)
     total = Pulls(weight.new_zeros(vocabulary, outputs), weight.new_zeros(vocabulary))
     beta = 0.0
     was_training = model.training

@@ -42,6 +42,7 @@ from heedful.training.recipes.standard import Standard
 from heedful.training.settings import Settings
 from heedful.training.task import Labelled, Task
 from heedful.training.train import one_thread_each
+from heedful.training.trained import choose_device
 
 Tell = Callable[[str, int, float], None]  # arm, seed, accuracy: as soon as it is known
 
@@ -98,17 +99,18 @@ def probe_shortcuts(
     settings: ShortcutSettings | None = None,
     *,
     split: Split = "words",
+    device: str = "cpu",
     tell: Tell = lambda arm, seed, accuracy: None,
 ) -> Probe:
     """Train every arm with every seed and say whether the label passes through the pattern."""
-    settings = settings or ShortcutSettings()
+    settings, target = settings or ShortcutSettings(), choose_device(device)
     task = replace(task, train=_sample(task.train, settings.documents, settings.seeds[0]))
     _check(task)
     truth = Truth(task.test.labels, _shares(task))
     outcomes: dict[str, list[Outcome]] = {}
     with one_thread_each():
         for seed in settings.seeds:
-            for arm, outcome in _outcomes(task, settings, seed, split):
+            for arm, outcome in _outcomes(task, settings, seed, split, target):
                 outcomes.setdefault(arm, []).append(outcome)
                 tell(arm, seed, float(outcome.hits(truth).mean()))
     rng = np.random.default_rng(settings.seeds[0])
@@ -129,13 +131,18 @@ def probe_shortcuts(
 
 
 def _outcomes(
-    task: Task, settings: ShortcutSettings, seed: int, split: Split
+    task: Task, settings: ShortcutSettings, seed: int, split: Split, device: torch.device
 ) -> Iterator[tuple[str, Outcome]]:
     """The ordinary classifier, then every arm, all from the same initial values."""
     wanted = settings.of_seed(seed, split)
     tokenizer = Tokenizer.learn(task.train.texts, wanted.text)
     train, dev, test = (
-        Batches(tokenizer.encode(part.texts), part.labels, batch_size=settings.batch_size)
+        Batches(
+            tokenizer.encode(part.texts),
+            part.labels,
+            batch_size=settings.batch_size,
+            device=device,
+        )
         for part in (task.train, task.dev, task.test)
     )
     if (train.documents.token_ids < len(SPECIAL_WORDS)).all():
@@ -152,14 +159,15 @@ def _outcomes(
     )
 
     def fresh() -> TextClassifier:
-        return build_model(wanted.model, len(tokenizer.words), len(task.classes), seed=seed)
+        model = build_model(wanted.model, len(tokenizer.words), len(task.classes), seed=seed)
+        return model.to(device)
 
     ordinary = fresh()
     yield ORDINARY, _read(Taught(ordinary, bench.fit(ordinary, Standard(bench.epochs))), test, seed)
     for name, teach in arms.items():
         model = blindfold(
             fresh(), settings.tokens, wanted.model.alignment, settings.mask, seed=seed
-        )
+        ).to(device)
         yield name, _read(teach(model, bench), test, seed)
 
 
@@ -170,9 +178,9 @@ def _read(taught: Taught, test: Batches, seed: int) -> Outcome:
         for batch in test.by_length():
             trace = taught.model(batch)
             indices.append(batch.indices)
-            probabilities.append(trace.logits.double().softmax(dim=-1).numpy())
+            probabilities.append(trace.logits.double().softmax(dim=-1).cpu().numpy())
             if isinstance(trace, Trace):
-                weights.append(trace.weights.double().numpy())
+                weights.append(trace.weights.double().cpu().numpy())
     order = np.argsort(np.concatenate(indices))
     return Outcome(
         seed=seed,

@@ -5,17 +5,12 @@ nothing is ever unpickled.
 """
 
 import hashlib
-import os
 import re
-import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TypeVar, cast
-from urllib.parse import urlsplit
+from typing import cast
 
 import torch
-from huggingface_hub.constants import ENDPOINT
 from torch import Tensor
 from transformers import (
     AutoConfig,
@@ -29,15 +24,10 @@ from transformers import (
 
 from heedful.auditing.transformer_model import TransformerModel
 from heedful.errors import ConfigError, DataError, RunError
+from heedful.model.hub import HubSource
 from heedful.text.documents import Documents
 
-Part = TypeVar("Part")
-
 GENERATIVE = ("ForCausalLM", "ForConditionalGeneration", "LMHeadModel")
-TOKENIZER_FILES = (
-    "tokenizer.json", "vocab.txt", "vocab.json", "spiece.model", "sentencepiece.bpe.model",
-    "tokenizer.model", "spm.model",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -99,29 +89,20 @@ def load_transformer(name: str, device: str = "cpu") -> LoadedTransformer:
     from heedful.training.trained import choose_device
 
     place = choose_device(device)
-    folder = Path(name)
-    if folder.is_dir():
-        _check_folder(folder)
-    elif folder.exists() or name.startswith((".", "/", "~")) or name.count("/") > 1:
-        raise RunError(
-            f"no such folder: {name}. Expected one made by save_pretrained, or a hub name."
-        )
-    is_local = folder.is_dir() or not _has_network()
-
-    def fetched(part: str, load: Callable[..., Part], **options: bool) -> Part:
-        return _fetched(name, part, lambda: load(name, local_files_only=is_local, **options))
-
-    config = fetched("config", AutoConfig.from_pretrained)
+    source = HubSource(name)
+    config = source.fetch("config", AutoConfig.from_pretrained)
     _check_kind(name, config)
     load_model = AutoModelForSequenceClassification.from_pretrained
-    model, told = fetched("weights", load_model, use_safetensors=True, output_loading_info=True)
+    model, told = source.fetch(
+        "weights", load_model, use_safetensors=True, output_loading_info=True
+    )
     if missing := sorted(told["missing_keys"]):
         raise RunError(
             f"the weights of {name} lack {', '.join(missing[:3])}: they would be random. Expected "
             "a classifier that was fine-tuned and saved whole."
         )
-    tokenizer = fetched("tokenizer", AutoTokenizer.from_pretrained)
-    return of_pair(model.to(place), tokenizer, folder.resolve().name if folder.is_dir() else name)
+    tokenizer = source.fetch("tokenizer", AutoTokenizer.from_pretrained)
+    return of_pair(model.to(place), tokenizer, source.short_name)
 
 
 def of_pair(
@@ -158,30 +139,6 @@ def of_anything(given: object, tokenizer: object = None) -> LoadedTransformer | 
     return of_pair(given, tokenizer)
 
 
-def _check_folder(folder: Path) -> None:
-    """A folder with a model and a tokenizer in it, none of it pickled."""
-    files = {path.name for path in folder.iterdir()}
-    if "config.json" not in files:
-        raise RunError(
-            f"{folder} holds no Hugging Face model: config.json is missing. Expected a folder made "
-            "by save_pretrained."
-        )
-    if not any(name.endswith(".safetensors") for name in files):
-        if any(name.endswith((".bin", ".pt", ".pth", ".ckpt")) for name in files):
-            raise RunError(
-                f"the weights in {folder} are pickled, and unpickling a file can run any code in "
-                "it. If you trust it, convert it once: AutoModelForSequenceClassification."
-                f"from_pretrained('{folder}').save_pretrained('{folder}-safe') writes safetensors; "
-                "save the tokenizer there too."
-            )
-        raise RunError(f"{folder} holds no weights: model.safetensors is missing.")
-    if not files & set(TOKENIZER_FILES):
-        raise RunError(
-            f"{folder} holds no tokenizer: save it beside the model with "
-            f"tokenizer.save_pretrained('{folder}')."
-        )
-
-
 def _check_kind(name: str, config: PreTrainedConfig, kind: str | None = None) -> None:
     """A sequence classifier with two classes or more, of which each text has one."""
     kinds = [kind] if kind else list(getattr(config, "architectures", None) or [])
@@ -206,35 +163,6 @@ def _check_kind(name: str, config: PreTrainedConfig, kind: str | None = None) ->
         )
     if (config.num_labels or 0) < 2:
         raise ConfigError(f"{name} gives one number per text; an audit needs two classes or more.")
-
-
-def _fetched(name: str, part: str, load: Callable[[], Part]) -> Part:
-    """A part of a model, or why it cannot be had in a sentence."""
-    try:
-        return load()
-    except (OSError, ValueError, KeyError, ImportError) as error:
-        told = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        if Path(name).is_dir():
-            raise RunError(f"the {part} of {name} cannot be read: {told}") from None
-        raise RunError(
-            f"{name} is no folder here, and its {part} cannot be had from the hub ({told}) "
-            "Without a network, download the model elsewhere and give its folder."
-        ) from None
-
-
-def _has_network() -> bool:
-    """Whether the hub can be reached; asked first, since its client tries again for half a minute.
-
-    Behind a proxy only the client itself can tell.
-    """
-    if any(os.environ.get(name) for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY")):
-        return True
-    address = urlsplit(ENDPOINT)
-    try:
-        socket.create_connection((address.hostname or "", address.port or 443), timeout=5).close()
-    except OSError:
-        return False
-    return True
 
 
 def _natural(label: str) -> tuple[int, str]:

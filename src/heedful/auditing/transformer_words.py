@@ -12,8 +12,8 @@ import torch
 from jaxtyping import Bool, Int
 from numpy import ndarray
 from tokenizers import Regex, pre_tokenizers
-from torch import Tensor, nn
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
+from torch import Tensor
+from transformers import PreTrainedTokenizerBase
 
 from heedful.errors import ConfigError
 from heedful.readouts.words import SPECIAL
@@ -51,6 +51,12 @@ class PieceBatch:
         """The same on a device."""
         moved = {name: numbers.to(device) for name, numbers in self.inputs.items()}
         return PieceBatch(moved, self.word_of.to(device), self.is_real.to(device))
+
+    def repeated(self, times: int) -> "PieceBatch":
+        """Every text several times, one after the other."""
+        inputs = {name: numbers.repeat_interleave(times, 0) for name, numbers in self.inputs.items()}
+        word_of, is_real = (x.repeat_interleave(times, 0) for x in (self.word_of, self.is_real))
+        return PieceBatch(inputs, word_of, is_real)
 
 
 class PieceCutter:
@@ -150,23 +156,6 @@ def shortened(pieces: Pieces, is_kept: Bool[ndarray, " words"]) -> str:
         parts.append(text[offsets[place, 0] : offsets[place, 1]])
         last = place
     return "".join(parts)
-
-
-def most_positions(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> int | None:
-    """The longest input that model and tokenizer take; None where neither names a limit."""
-    limits = [int(tokenizer.model_max_length)] if tokenizer.model_max_length < 10**9 else []
-    tables = [
-        module
-        for name, module in model.named_modules()
-        if name.endswith("position_embeddings") and isinstance(module, nn.Embedding)
-    ]
-    for table in tables:  # RoBERTa counts positions from behind its padding number
-        before = 0 if table.padding_idx is None else table.padding_idx + 1
-        limits.append(table.num_embeddings - before)
-    named = getattr(model.config, "max_position_embeddings", None)
-    if not tables and isinstance(named, int) and named > 0:
-        limits.append(named)
-    return min(limits, default=None)
 
 
 def _words(

@@ -48,15 +48,15 @@ def predict(
         notes.append(f"no score, because {unlabelled:,} of {len(documents):,} have no label")
     batches = trained.batches(documents.texts)
     if batches.documents.cut:
-        limit = trained.settings.text.max_words
-        notes.append(f"{batches.documents.cut:,} of {len(documents):,} cut at {limit} words")
+        limit = trained.longest_text
+        notes.append(f"{batches.documents.cut:,} of {len(documents):,} cut at {limit}")
     is_seen = trained.was_trained_on(documents.texts)
     if is_seen.any():
         notes.append(
             f"{int(is_seen.sum()):,} of {len(documents):,} were among the training documents: "
             "scores on those say nothing about new text"
         )
-    if strange := _without_known_words(batches.documents):
+    if trained.pretrained is None and (strange := _without_known_words(batches.documents)):
         notes.append(f"{strange:,} of {len(documents):,} hold no word that the model knows")
     probabilities = trained.probabilities(documents.texts)
     for document, row in zip(documents, probabilities, strict=True):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from heedful.cli.options import DataDir, LabelColumn, Quiet, TextColumn
+from heedful.cli.options import DataDir, Device, LabelColumn, Quiet, TextColumn
 
 if TYPE_CHECKING:
     from heedful.analysis.shortcut_findings import Probe
@@ -44,6 +44,7 @@ def shortcuts(
     documents: Annotated[
         int | None, typer.Option(help="Train on at most so many documents: 5000.")
     ] = None,
+    device: Device = "auto",
     quiet: Quiet = False,
     json: Annotated[bool, typer.Option("--json", help="The result as JSON.")] = False,
 ) -> None:
@@ -82,7 +83,7 @@ def shortcuts(
         for sentence in corpus.notes:
             show.note(f"note: {sentence}")
     task = Task.from_corpus(corpus, {"source": data})
-    found = probe_shortcuts(task, settings, split=corpus.split, tell=tell)
+    found = probe_shortcuts(task, settings, split=corpus.split, device=device, tell=tell)
     if output is not None:
         from heedful.report.probe import write_probe
 

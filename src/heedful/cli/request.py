@@ -8,6 +8,7 @@ from typing import Any
 
 from heedful.config import parse, read_toml
 from heedful.errors import ConfigError, DataError, UsageError
+from heedful.model.encoders import Pretrained, encoders
 from heedful.text.datasets import corpora, load, names_in
 from heedful.text.documents import Corpus
 from heedful.text.readers import read
@@ -62,6 +63,16 @@ def settings_from(
         optimizer = dataclasses.replace(settings.training.optimizer, learning_rate=learning_rate)
         settings = settings.with_(optimizer=optimizer)
     return settings
+
+
+def encoder_from(encoder: str | None, pretrained: str | None) -> Any:
+    """The encoder of --encoder and --pretrained, which names the model of a pretrained one."""
+    if pretrained is None:
+        return encoder
+    made = encoders.make(encoder or "pretrained")
+    if not isinstance(made, Pretrained):
+        raise UsageError(f"--pretrained is for --encoder pretrained, not {encoder}.")
+    return dataclasses.replace(made, source=pretrained)
 
 
 def _merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:

@@ -45,6 +45,10 @@ def train(
     encoder: Annotated[
         str | None, _option("As in bilstm:hidden_size=64; see `heedful list`.", panel=_MODEL)
     ] = None,
+    pretrained: Annotated[
+        str | None,
+        _option("Encoder to fine-tune: minilm, a folder or a hub name.", panel=_MODEL),
+    ] = None,
     alignment: Annotated[str | None, _option("As in dot:scale=10.", panel=_MODEL)] = None,
     projection: Annotated[
         str | None, _option("As in sparsegen:sparsity=0.5.", panel=_MODEL)
@@ -89,7 +93,7 @@ def train(
     json: Annotated[bool, _option("The result as JSON.", "--json")] = False,
 ) -> None:
     """Train a classifier on your documents and save it as a run folder."""
-    from heedful.cli.request import find_corpus, settings_from
+    from heedful.cli.request import encoder_from, find_corpus, settings_from
     from heedful.errors import UsageError
     from heedful.runs import RunFolder
     from heedful.training.settings import profiles
@@ -112,7 +116,7 @@ def train(
         epochs,
         learning_rate,
         set_ or [],
-        encoder=encoder,
+        encoder=encoder_from(encoder, pretrained),
         alignment=alignment,
         projection=projection,
         pooling=pooling,
@@ -145,11 +149,15 @@ def _train(
     notes: tuple[str, ...],
 ) -> "Trained":
     from heedful.cli import show
+    from heedful.model.encoders import Pretrained
+    from heedful.model.hub import quieten
     from heedful.runs import RunFolder
     from heedful.training.progress import EpochLines
     from heedful.training.train import check_same_training, train
     from heedful.training.trained import Trained
 
+    if isinstance(settings.model.encoder, Pretrained):
+        quieten()
     folder = RunFolder(place)
     if resume and folder.is_finished:
         trained = Trained.load(place)
@@ -184,11 +192,9 @@ def _report(trained: "Trained", place: Path, quiet: bool, json: bool) -> None:
         return
     if not quiet:
         if cut := trained.provenance.get("documents_cut"):
-            limit = trained.settings.text.max_words
+            limit = trained.longest_text
             verb = "was" if cut == 1 else "were"
-            show.note(
-                f"note: {counted(cut, 'training document')} longer than {limit} words {verb} cut"
-            )
+            show.note(f"note: {counted(cut, 'training document')} longer than {limit} {verb} cut")
         if found := trained.provenance.get("vectors"):
             share = percent(found["share_of_training_tokens_covered"])
             show.note(f"note: vectors from {found['source']} cover {share} of the training tokens")

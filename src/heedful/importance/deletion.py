@@ -7,10 +7,12 @@ recurrent encoder                 input products are taken once, and each direct
 anything else                     all shortened texts in packed batches
 """
 
+import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
+from heedful.importance.kept import logits_of_shortened
 from heedful.importance.recurrent import logits_without_each_word, recurrent_part
 from heedful.model.classifier import AttentionClassifier
 from heedful.model.decision import decide_many
@@ -19,7 +21,6 @@ from heedful.model.projections import frozen, softmax, uniform
 from heedful.text.batching import Batch
 
 Logits = Float[Tensor, "batch tokens classes"]
-TOKENS_AT_ONCE = 65_536  # of shortened texts that are read together
 
 
 def logits_without_each(model: AttentionClassifier, batch: Batch) -> Logits:
@@ -30,7 +31,7 @@ def logits_without_each(model: AttentionClassifier, batch: Batch) -> Logits:
             return _from_rank_one_changes(model, batch)
         return _from_new_weights(model, batch)
     if is_plain and (encoder := recurrent_part(model)):
-        embedded = model.embedding(batch.token_ids)
+        embedded = model.embed(batch)
         return logits_without_each_word(model, encoder, embedded, batch.is_token)
     return _from_shortened_texts(model, batch)
 
@@ -69,32 +70,11 @@ def _from_new_weights(model: AttentionClassifier, batch: Batch) -> Logits:
 
 def _from_shortened_texts(model: AttentionClassifier, batch: Batch) -> Logits:
     """Every document once per word, that word deleted, read in packed batches."""
-    embedded = model.embedding(batch.token_ids)
-    rows, places = batch.is_token.nonzero(as_tuple=True)
-    classes = model.output(embedded.new_zeros(1, model.encoder.output_size)).shape[-1]
-    logits = embedded.new_zeros(*batch.token_ids.shape, classes)
-    lengths = batch.is_token.sum(dim=1)
-    order = lengths[rows].argsort(descending=True, stable=True)
-    start = 0
-    while start < len(order):
-        longest = max(1, int(lengths[rows[order[start]]]) - 1)
-        some = order[start : start + max(1, TOKENS_AT_ONCE // longest)]
-        row, place = rows[some], places[some]
-        logits[row, place] = model.read(*_shortened(embedded, lengths, row, place, longest)).logits
-        start += len(some)
+    is_token = batch.is_token.cpu().numpy()
+    rows, places = is_token.nonzero()
+    is_kept = is_token[rows]
+    is_kept[np.arange(len(rows)), places] = False
+    found = logits_of_shortened(model, batch, rows, is_kept)
+    logits = found.new_zeros(*batch.token_ids.shape, found.shape[-1])
+    logits[batch.is_token] = found  # both go through the words row by row
     return logits
-
-
-def _shortened(
-    embedded: Float[Tensor, "batch tokens embedding"],
-    lengths: Int[Tensor, " batch"],
-    row: Int[Tensor, " variants"],
-    place: Int[Tensor, " variants"],
-    width: int,
-) -> tuple[Tensor, Tensor]:
-    """Embeddings and mask of documents `row` without their word at `place`."""
-    column = torch.arange(width, device=row.device)
-    source = column + (column >= place.unsqueeze(1))
-    source = source.clamp(max=embedded.shape[1] - 1)
-    is_token = column < (lengths[row] - 1).unsqueeze(1)
-    return embedded[row.unsqueeze(1), source], is_token

@@ -39,7 +39,7 @@ def ablation(model: AttentionClassifier, batch: Batch, target: Target) -> TokenS
 
     importance_t = p_target(text) - p_target(text with embedded_t = 0)
     """
-    embedded = model.embedding(batch.token_ids)
+    embedded = model.embed(batch)
     whole = target_probability(model.read(embedded, batch.is_token).logits, target)
     rows, places = batch.is_token.nonzero(as_tuple=True)
     scores = torch.zeros_like(embedded[..., 0])

@@ -123,7 +123,7 @@ class IntegratedGradients:
         """The scores; see the class."""
         points, shares = np.polynomial.legendre.leggauss(self.steps)
         with gradients_in_eval(model):
-            embedded = model.embedding(batch.token_ids).detach()
+            embedded = model.embed(batch).detach()
             total = torch.zeros_like(embedded)
             for point, share in zip(points.tolist(), shares.tolist(), strict=True):
                 scaled = ((point + 1) / 2 * embedded).requires_grad_()
@@ -135,7 +135,7 @@ class IntegratedGradients:
 
 def _traced(model: AttentionClassifier, batch: Batch) -> Trace:
     """A forward pass from embeddings that ask for gradients."""
-    embedded = model.embedding(batch.token_ids).detach().requires_grad_()
+    embedded = model.embed(batch).detach().requires_grad_()
     return model.read(embedded, batch.is_token)
 
 

@@ -28,7 +28,7 @@ def influence(model: AttentionClassifier, batch: Batch) -> Matrix:
     """The influence matrix of each document; zero on padding."""
     both = batch.is_token.unsqueeze(1) & batch.is_token.unsqueeze(2)
     if not model.encoder.reads_context:
-        return torch.eye(both.shape[-1]).to(model.embedding.weight) * both
+        return torch.eye(both.shape[-1]).to(next(model.parameters())) * both
     lengths = state_gradient_lengths(model, batch) * both
     total = lengths.sum(dim=-1, keepdim=True)
     return lengths / total.masked_fill(total == 0, 1.0)
@@ -39,14 +39,14 @@ def state_gradient_lengths(model: AttentionClassifier, batch: Batch) -> Matrix:
     encoder = model.encoder
     if isinstance(encoder, Recurrent) and isinstance(encoder.forwards, nn.LSTM):
         with torch.no_grad():
-            return _through_lstm(encoder, model.embedding(batch.token_ids), batch)
+            return _through_lstm(encoder, model.embed(batch), batch)
     return _through_graph(model, batch)
 
 
 def _through_graph(model: AttentionClassifier, batch: Batch) -> Matrix:
     """Any encoder: rows of a batched backward pass."""
     with gradients_in_eval(model):
-        embedded = model.embedding(batch.token_ids).detach().requires_grad_()
+        embedded = model.embed(batch).detach().requires_grad_()
         norms = model.encoder(embedded, batch.is_token).norm(dim=-1)
         states = norms.shape[1]
         # Examples do not interact, so row p of every document rides in the same backward pass.

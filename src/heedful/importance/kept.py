@@ -6,6 +6,8 @@ recurrent encoder, CPU   products of the inputs are taken once per text and pick
 anything else            all shortened texts in packed batches
 """
 
+from collections.abc import Callable
+
 import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
@@ -14,20 +16,30 @@ from torch import Tensor, nn
 
 from heedful.model.classifier import AttentionClassifier, TextClassifier
 from heedful.model.layers import Recurrent, TokenWise
+from heedful.model.precision import in_parts
 from heedful.model.recurrence import steps_of
-from heedful.text.batching import Batch, Batches
-from heedful.text.vocabulary import Encoded
+from heedful.text.batching import Batch
 
 Rows = Int[ndarray, " variants"]
 IsKept = Bool[ndarray, "variants tokens"]
 Logits = Float[Tensor, "variants classes"]
 CELLS_AT_ONCE = 2**22  # weights of variants that are held together
+TOKENS_AT_ONCE = {"cpu": 16_384, "cuda": 262_144}  # of shortened texts that are read together
 ROWS_AT_ONCE = 1600  # variants that a recurrent layer reads together
 
 
 @torch.inference_mode()
-def logits_of_kept(model: TextClassifier, batch: Batch, document: Rows, is_kept: IsKept) -> Logits:
-    """Logits of documents of the batch, variant by variant, with only the kept words in them."""
+def logits_of_kept(
+    model: TextClassifier,
+    batch: Batch,
+    document: Rows,
+    is_kept: IsKept,
+    tell: Callable[[str], None] = lambda note: None,
+) -> Logits:
+    """Logits of documents of the batch, variant by variant, with only the kept words in them.
+
+    `tell` is told when memory ran short.
+    """
     is_kept = is_kept & batch.is_token.cpu().numpy()[document]
     if (
         isinstance(model, AttentionClassifier)
@@ -38,7 +50,7 @@ def logits_of_kept(model: TextClassifier, batch: Batch, document: Rows, is_kept:
             return _from_new_weights(model, batch, document, is_kept)
         if isinstance(model.encoder, Recurrent) and batch.is_token.device.type == "cpu":
             return _from_steps(model, model.encoder, batch, document, is_kept)
-    return _from_shortened_texts(model, batch, document, is_kept)
+    return logits_of_shortened(model, batch, document, is_kept, tell)
 
 
 def _from_new_weights(
@@ -62,7 +74,7 @@ def _from_new_weights(
 def _from_steps(
     model: AttentionClassifier, encoder: Recurrent, batch: Batch, document: Rows, is_kept: IsKept
 ) -> Logits:
-    embedded = model.embedding(batch.token_ids)
+    embedded = model.embed(batch)
     layers = [layer for layer in (encoder.forwards, encoder.backwards) if layer is not None]
     products = [steps_of(layer).products(embedded).flatten(0, 1) for layer in layers]
     chunks = []
@@ -113,12 +125,29 @@ def _run(
     return hidden.transpose(0, 1)
 
 
-def _from_shortened_texts(
-    model: TextClassifier, batch: Batch, document: Rows, is_kept: IsKept
+def logits_of_shortened(
+    model: TextClassifier,
+    batch: Batch,
+    document: Rows,
+    is_kept: IsKept,
+    tell: Callable[[str], None] = lambda note: None,
 ) -> Logits:
-    ids = batch.token_ids.cpu().numpy()[document]
-    starts = np.concatenate([[0], np.cumsum(is_kept.sum(axis=1))])
-    shortened = Batches(Encoded(ids[is_kept], starts), device=batch.token_ids.device)
-    logits = [(some.indices, model(some).logits) for some in shortened.by_length()]
-    order = np.concatenate([indices for indices, _ in logits])
-    return torch.cat([rows for _, rows in logits])[torch.from_numpy(np.argsort(order))]
+    """The same for any model: shortened texts in packed batches, longest first."""
+    if not len(document):
+        return model(batch).logits[:0]
+    device = batch.token_ids.device
+    documents, kept = torch.from_numpy(document).to(device), torch.from_numpy(is_kept).to(device)
+    lengths = is_kept.sum(axis=1)
+    order = np.argsort(-lengths, kind="stable")
+
+    def read(some: Rows) -> Logits:
+        rows = torch.from_numpy(some).to(device)
+        return model(batch.kept(documents[rows], kept[rows])).logits
+
+    at_once = TOKENS_AT_ONCE[device.type]
+    chunks, start = [], 0
+    while start < len(order):
+        size = max(1, at_once // max(1, int(lengths[order[start]])))
+        chunks += in_parts(order[start : start + size], read, tell)
+        start += size
+    return torch.cat(chunks)[torch.from_numpy(np.argsort(order)).to(device)]

@@ -1,21 +1,27 @@
 """Settings to a model: the one place where the parts are put together."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import torch
 from torch import nn
 
 from heedful.config import at_least, family, size, within
+from heedful.errors import ConfigError
 from heedful.model.alignments import Alignment, alignments
 from heedful.model.classifier import (
     AttentionClassifier,
     PooledClassifier,
     Pooling,
     TextClassifier,
+    WordEmbedding,
 )
-from heedful.model.encoders import EncoderSettings, encoders
+from heedful.model.encoders import EncoderSettings, OverWords, Pretrained, encoders
+from heedful.model.layers import Encoder
 from heedful.model.outputs import OutputSettings, outputs
+from heedful.model.pretrained import PretrainedSource
 from heedful.model.projections import Projection, projections
 from heedful.text.vectors import WordVectors
 from heedful.text.vocabulary import NO_WORD
@@ -52,20 +58,22 @@ def build_model(
     *,
     seed: int,
     vectors: WordVectors | None = None,
+    pretrained: PretrainedSource | None = None,
 ) -> TextClassifier:
-    """A fresh model; `seed` decides every initial value and nothing outside is touched."""
+    """A fresh model; `seed` decides every initial value and nothing outside is touched.
+
+    A pretrained encoder needs its source.
+    """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        embedding = _embedding(settings, vocabulary, vectors)
-        encoder = settings.encoder.build(embedding.embedding_dim)
+        embedding, build_encoder = _inputs(settings, vocabulary, vectors, pretrained)
+        encoder = build_encoder()
         output = settings.output.build(encoder.output_size, classes, settings.output_bias)
         if settings.pooling != "attention":
             return PooledClassifier(
                 embedding, encoder, settings.pooling, output, dropout=settings.dropout
             )
-        key_encoder = (
-            settings.encoder.build(embedding.embedding_dim) if settings.keys == "separate" else None
-        )
+        key_encoder = build_encoder() if settings.keys == "separate" else None
         has_text_query = settings.query == "text"
         query_size = encoder.output_size if has_text_query else None
         return AttentionClassifier(
@@ -78,6 +86,23 @@ def build_model(
             has_text_query=has_text_query,
             dropout=settings.dropout,
         )
+
+
+def _inputs(
+    settings: ModelSettings,
+    vocabulary: int,
+    vectors: WordVectors | None,
+    pretrained: PretrainedSource | None,
+) -> tuple[WordEmbedding, Callable[[], Encoder]]:
+    """The embedding, and what makes an encoder that fits it."""
+    chosen = settings.encoder
+    if isinstance(chosen, Pretrained):
+        if pretrained is None:
+            raise ConfigError("a pretrained encoder is built from its source, and none was given.")
+        return chosen.embedding(pretrained), partial(chosen.build, pretrained)
+    assert isinstance(chosen, OverWords)
+    words = _embedding(settings, vocabulary, vectors)
+    return words, partial(chosen.build, words.embedding_dim)
 
 
 def _embedding(

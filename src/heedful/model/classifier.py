@@ -12,10 +12,13 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from heedful.errors import ConfigError
 from heedful.model.layers import Encoder
+from heedful.model.pretrained import PieceEmbedding
 from heedful.model.projections import Projection
 from heedful.text.batching import Batch
 
+WordEmbedding = nn.Embedding | PieceEmbedding
 Pooling = Literal["attention", "mean", "max", "last"]
 
 Embedded = Float[Tensor, "batch tokens embedding"]
@@ -49,7 +52,7 @@ class TextClassifier(nn.Module, ABC):
     """What every classifier of this package is: an embedding, an encoder and an output."""
 
     def __init__(
-        self, embedding: nn.Embedding, encoder: Encoder, output: nn.Module, dropout: float
+        self, embedding: WordEmbedding, encoder: Encoder, output: nn.Module, dropout: float
     ) -> None:
         super().__init__()
         self.embedding = embedding
@@ -59,7 +62,33 @@ class TextClassifier(nn.Module, ABC):
 
     def forward(self, batch: Batch) -> Trace | PooledTrace:
         """Embed the words, then read them."""
-        return self.read(self.dropout(self.embedding(batch.token_ids)), batch.is_token)
+        embedded = self.embed(batch)
+        if not self.encoder.has_own_dropout:
+            embedded = self.dropout(embedded)
+        return self.read(embedded, batch.is_token)
+
+    def embed(self, batch: Batch) -> Embedded:
+        """The vector of each word: its own, or those of its pieces end to end."""
+        if isinstance(self.embedding, PieceEmbedding):
+            assert batch.piece_ids is not None
+            return self.embedding(batch.piece_ids)
+        return self.embedding(batch.token_ids)
+
+    def pooled_vectors(self, embedded: Embedded) -> Float[Tensor, "batch tokens pooled"]:
+        """Vectors of words that are all of one size, however many pieces a word has."""
+        if isinstance(self.embedding, PieceEmbedding):
+            return self.embedding.pooled(embedded)
+        return embedded
+
+    @property
+    def word_vectors(self) -> nn.Embedding:
+        """A vector for each word of the vocabulary; a pretrained model has none, and says so."""
+        if isinstance(self.embedding, PieceEmbedding):
+            raise ConfigError(
+                "this needs a vector for each whole word, and a pretrained encoder has them for "
+                "pieces of words only. Use an encoder that is trained here."
+            )
+        return self.embedding
 
     @abstractmethod
     def read(self, embedded: Embedded, is_token: IsToken) -> Trace | PooledTrace:
@@ -115,7 +144,7 @@ class AttentionClassifier(Attends):
 
     def __init__(
         self,
-        embedding: nn.Embedding,
+        embedding: WordEmbedding,
         encoder: Encoder,
         alignment: nn.Module,
         projection: Projection,
@@ -176,7 +205,7 @@ class PooledClassifier(TextClassifier):
 
     def __init__(
         self,
-        embedding: nn.Embedding,
+        embedding: WordEmbedding,
         encoder: Encoder,
         pooling: Literal["mean", "max", "last"],
         output: nn.Module,

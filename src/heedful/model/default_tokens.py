@@ -77,7 +77,7 @@ class DefaultTokenClassifier(Attends):
     ) -> "DefaultTokenClassifier":
         """The same model, its parts shared, with another projection or output."""
         other = DefaultTokenClassifier(
-            self.embedding,
+            self.word_vectors,
             self.encoder,
             self.keys,
             self.alignment,
@@ -107,7 +107,7 @@ def blindfold(
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = DefaultTokenClassifier(
-            ordinary.embedding,
+            ordinary.word_vectors,
             ordinary.encoder,
             nn.Embedding(tokens, size),
             alignment.build(size, query_size=size),

@@ -1,15 +1,18 @@
 """Embedded words to states: one state per token, from no context at all to the whole text.
 
 A member of `encoders` is a settings object; `build(embedding_size)` gives the module, which knows
-its `output_size`. States of padding are zero.
+its `output_size`. A pretrained one brings its own embedding and is built from its source. States of
+padding are zero.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from torch import nn
 
-from heedful.config import size, within
+from heedful.config import above, size, within
 from heedful.errors import ConfigError
 from heedful.model.layers import (
     Convolutions,
@@ -19,13 +22,31 @@ from heedful.model.layers import (
     TokenWise,
     with_skip,
 )
+from heedful.model.pretrained import (
+    MINILM,
+    PieceEmbedding,
+    PretrainedEncoder,
+    PretrainedSource,
+    WordPooling,
+    word_table,
+)
 from heedful.model.projections import projections
 from heedful.model.self_attention import Transformer
 from heedful.registry import Registry
 
 
-class EncoderSettings(ABC):
-    """Settings of an encoder; `build` makes the module."""
+class EncoderSettings:
+    """Settings of an encoder."""
+
+    shares_threads = False  # True: its steps are large enough to gain from many threads
+
+    def wants(self) -> Mapping[str, Any]:
+        """Settings that the encoder is used to, where nothing else is said."""
+        return {}
+
+
+class OverWords(EncoderSettings, ABC):
+    """Settings of an encoder of word vectors; `build` makes the module."""
 
     @abstractmethod
     def build(self, embedding_size: int) -> Encoder:
@@ -37,7 +58,7 @@ encoders: Registry[EncoderSettings] = Registry("encoder")
 
 @encoders.register("embedding")
 @dataclass(frozen=True)
-class EmbeddingOnly(EncoderSettings):
+class EmbeddingOnly(OverWords):
     """No encoder: the state is the word's embedding (Sun & Lu's DP and AD)."""
 
     def build(self, embedding_size: int) -> Encoder:
@@ -47,7 +68,7 @@ class EmbeddingOnly(EncoderSettings):
 
 @encoders.register("affine")
 @dataclass(frozen=True)
-class Affine(EncoderSettings):
+class Affine(OverWords):
     """A linear map of each word's embedding (Sun & Lu's DP-A)."""
 
     hidden_size: int = 100
@@ -63,7 +84,7 @@ class Affine(EncoderSettings):
 
 @encoders.register("mlp")
 @dataclass(frozen=True)
-class TokenMLP(EncoderSettings):
+class TokenMLP(OverWords):
     """A linear map and tanh of each word's embedding (Jain & Wallace's "average")."""
 
     hidden_size: int = 128
@@ -79,7 +100,7 @@ class TokenMLP(EncoderSettings):
 
 @encoders.register("cnn")
 @dataclass(frozen=True)
-class CNN(EncoderSettings):
+class CNN(OverWords):
     """Convolutions of several widths over neighbouring words, then ReLU."""
 
     kernel_sizes: tuple[int, ...] = (1, 3, 5, 7)
@@ -99,7 +120,7 @@ class CNN(EncoderSettings):
 
 
 @dataclass(frozen=True)
-class RecurrentSettings(EncoderSettings, ABC):
+class RecurrentSettings(OverWords, ABC):
     """What all recurrent encoders share; `hidden_size` counts units per direction."""
 
     hidden_size: int = 128
@@ -187,7 +208,7 @@ class Orthogonal(RecurrentSettings):
 
 @encoders.register("transformer")
 @dataclass(frozen=True)
-class SmallTransformer(EncoderSettings):
+class SmallTransformer(OverWords):
     """Self-attention layers; the weights inside may be sparse too."""
 
     hidden_size: int = 128
@@ -223,3 +244,45 @@ class SmallTransformer(EncoderSettings):
             dropout=self.dropout,
             projection=projections.make(self.self_projection),
         )
+
+
+@encoders.register("pretrained")
+@dataclass(frozen=True)
+class Pretrained(EncoderSettings):
+    """A BERT-family model: fine-tuned, or frozen; pieces are pooled to words (Zhou et al.)."""
+
+    source: str = MINILM  # a folder made by save_pretrained, a hub name, or minilm
+    frozen: bool = False
+    pieces: WordPooling = "mean"  # how the states of a word's pieces become one
+    head_speed: float = 10.0  # times the learning rate, for attention and output
+    weights: bool = True  # False: only its architecture, from random numbers
+
+    shares_threads = True
+
+    def __post_init__(self) -> None:
+        above(0, head_speed=self.head_speed)
+
+    def wants(self) -> Mapping[str, Any]:
+        """Small steps for what has learnt already, few rounds, little dropout."""
+        rate = 1e-3 if self.frozen else 5e-5
+        return {
+            "optimizer": f"adam:learning_rate={rate}",
+            "recipe": f"standard:epochs={8 if self.frozen else 4}",
+            "dropout": 0.1,
+            "gradient_clip": 1.0,
+        }
+
+    def load(self) -> PretrainedSource:
+        """The source, with weights unless they are not wanted."""
+        source = PretrainedSource.load(self.source)
+        return source if self.weights else source.without_weights
+
+    def build(self, source: PretrainedSource) -> PretrainedEncoder:
+        """The module."""
+        return PretrainedEncoder(
+            source, self.pieces, is_frozen=self.frozen, head_speed=self.head_speed
+        )
+
+    def embedding(self, source: PretrainedSource) -> PieceEmbedding:
+        """The vectors of its pieces."""
+        return PieceEmbedding(word_table(source.model(self.frozen)), self.frozen)

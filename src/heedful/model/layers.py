@@ -23,6 +23,7 @@ class Encoder(nn.Module, ABC):
     output_size: int
     reads_context = True  # False: a state depends on its own word alone
     is_two_way = False  # True: the second half of a state has read the text from its end
+    has_own_dropout = False  # True: it drops out of its inputs itself
 
     @abstractmethod
     def forward(self, embedded: Embedded, is_token: IsToken) -> Hidden:

@@ -13,6 +13,7 @@ from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 from torch import Tensor
 
+from heedful.text.pieces import NO_PIECE
 from heedful.text.vocabulary import NO_WORD, Encoded
 
 TOKEN_BUDGET = 16_384
@@ -28,6 +29,7 @@ class Batch:
     labels: Int[Tensor, " batch"]
     example_weight: Float[Tensor, " batch"]  # how much each document counts in a loss
     indices: Int[ndarray, " batch"]  # where the documents stand in their corpus
+    piece_ids: Int[Tensor, "batch tokens pieces"] | None = None  # for a pretrained encoder
 
     def to(self, device: torch.device) -> "Batch":
         """The same batch on another device."""
@@ -37,6 +39,32 @@ class Batch:
             is_token=self.is_token.to(device),
             labels=self.labels.to(device),
             example_weight=self.example_weight.to(device),
+            piece_ids=None if self.piece_ids is None else self.piece_ids.to(device),
+        )
+
+    def kept(
+        self, document: Int[Tensor, " variants"], is_kept: Bool[Tensor, "variants tokens"]
+    ) -> "Batch":
+        """Documents of the batch with only some of their words, which move up."""
+        lengths = is_kept.sum(dim=1)
+        longest = max(1, int(lengths.max())) if len(lengths) else 1
+        row, source = is_kept.nonzero(as_tuple=True)
+        place = is_kept.cumsum(dim=1)[row, source] - 1
+        is_token = torch.arange(longest, device=is_kept.device) < lengths.unsqueeze(1)
+
+        def moved_up(rows: Tensor, blank: int) -> Tensor:
+            moved = rows.new_full((len(document), longest, *rows.shape[2:]), blank)
+            moved[row, place] = rows[document[row], source]
+            return moved
+
+        pieces = None if self.piece_ids is None else moved_up(self.piece_ids, NO_PIECE)
+        return Batch(
+            token_ids=moved_up(self.token_ids, NO_WORD),
+            is_token=is_token,
+            labels=self.labels[document],
+            example_weight=self.example_weight[document],
+            indices=self.indices[document.cpu().numpy()],
+            piece_ids=pieces,
         )
 
 
@@ -102,11 +130,17 @@ class Batches:
         token_ids = np.full(is_token.shape, NO_WORD, dtype=np.int64)
         places = (self.documents.starts[indices][:, None] + columns)[is_token]
         token_ids[is_token] = self.documents.token_ids[places]
+        pieces = None
+        if self.documents.pieces is not None:
+            of_words = self.documents.pieces.padded(places)
+            pieces = np.full((*is_token.shape, of_words.shape[1]), NO_PIECE, dtype=np.int64)
+            pieces[is_token] = of_words
         batch = Batch(
             token_ids=torch.from_numpy(token_ids),
             is_token=torch.from_numpy(is_token),
             labels=torch.from_numpy(self.labels[indices]),
             example_weight=torch.from_numpy(self.example_weight[indices]),
             indices=indices,
+            piece_ids=None if pieces is None else torch.from_numpy(pieces),
         )
         return batch if self.device.type == "cpu" else batch.to(self.device)

@@ -18,6 +18,7 @@ from tokenizers.trainers import WordLevelTrainer
 from heedful.config import at_least
 from heedful.errors import RunError
 from heedful.text.documents import Split, whole_characters
+from heedful.text.pieces import WordPieces, joined
 from heedful.text.vocabulary import NUMBER, SPECIAL_WORDS, UNKNOWN_WORD, Encoded, choose_words
 
 WORD = (
@@ -48,16 +49,38 @@ class TextSettings:
         )
 
 
-class Tokenizer:
-    """Cuts texts into words and numbers them; made by `learn`, kept as JSON."""
+@dataclass(frozen=True)
+class CutText:
+    """One text in words."""
 
-    def __init__(self, cutter: WordCutter, fold_digits: bool, max_words: int) -> None:
+    ids: Int[ndarray, " words"]
+    offsets: Int[ndarray, "words 2"] | None  # only where they were needed
+    pieces: Sequence[Sequence[int]]  # of each word, for a pretrained model
+    is_cut: bool  # it was longer than allowed
+
+
+class Tokenizer:
+    """Cuts texts into words and numbers them; made by `learn`, kept as JSON.
+
+    With `pieces`, a word also has those by which a pretrained model knows it.
+    """
+
+    def __init__(
+        self,
+        cutter: WordCutter,
+        fold_digits: bool,
+        max_words: int,
+        pieces: WordPieces | None = None,
+    ) -> None:
         self._cutter = cutter
         self._fold_digits = fold_digits
         self._max_words = max_words
+        self._pieces = pieces
 
     @classmethod
-    def learn(cls, texts: Sequence[str], settings: TextSettings) -> "Tokenizer":
+    def learn(
+        cls, texts: Sequence[str], settings: TextSettings, pieces: WordPieces | None = None
+    ) -> "Tokenizer":
         """A tokenizer whose vocabulary is that of `texts`, by the rules of `settings`."""
         cutter = _cutter(settings)
         every_word = WordLevelTrainer(vocab_size=2**31, min_frequency=0, show_progress=False)
@@ -75,7 +98,7 @@ class Tokenizer:
             {word: number for number, word in enumerate(words)},
             unk_token=SPECIAL_WORDS[UNKNOWN_WORD],
         )
-        return cls(cutter, settings.fold_digits, settings.max_words)
+        return cls(cutter, settings.fold_digits, settings.max_words, pieces)
 
     @property
     def words(self) -> list[str]:
@@ -84,18 +107,21 @@ class Tokenizer:
         return sorted(ids, key=ids.__getitem__)
 
     def encode(self, texts: Sequence[str]) -> Encoded:
-        """Word numbers of each text, cut at `max_words`."""
-        rows = [ids for ids, _ in self._cut(texts)]
-        lengths = np.array([len(ids) for ids in rows], dtype=np.int64)
-        kept = [ids[: self._max_words] for ids in rows]
-        starts = np.concatenate([[0], np.cumsum(np.minimum(lengths, self._max_words))])
-        token_ids = np.concatenate([np.empty(0, dtype=np.int64), *kept])
-        return Encoded(token_ids, starts.astype(np.int64), int((lengths > self._max_words).sum()))
+        """Word numbers of each text, cut at `max_words` or where a pretrained model has no room."""
+        rows = list(self._cut(texts))
+        lengths = np.array([len(row.ids) for row in rows], dtype=np.int64)
+        return Encoded(
+            token_ids=np.concatenate([np.empty(0, dtype=np.int64), *(row.ids for row in rows)]),
+            starts=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+            cut=sum(row.is_cut for row in rows),
+            pieces=joined([word for row in rows for word in row.pieces]) if self._pieces else None,
+        )
 
     def offsets(self, text: str) -> Int[ndarray, "words 2"]:
         """First character and one past the last of each word that `encode` keeps."""
-        ((_, offsets),) = self._cut([text], with_offsets=True)
-        return offsets[: self._max_words]
+        (cut,) = self._cut([text], with_offsets=True)
+        assert cut.offsets is not None
+        return cut.offsets
 
     def cut_words(self, text: str) -> list[str]:
         """The words of a text as the user wrote them."""
@@ -106,28 +132,47 @@ class Tokenizer:
         return self._cutter.to_str()
 
     @classmethod
-    def from_json(cls, text: str, settings: TextSettings) -> "Tokenizer":
+    def from_json(
+        cls, text: str, settings: TextSettings, pieces: WordPieces | None = None
+    ) -> "Tokenizer":
         """The inverse of `to_json`."""
         try:
             cutter = WordCutter.from_str(text)
         except Exception as error:  # noqa: BLE001  (tokenizers raises plain Exception)
             raise RunError(f"tokenizer.json cannot be read: {error}.") from None
-        return cls(cutter, settings.fold_digits, settings.max_words)
+        return cls(cutter, settings.fold_digits, settings.max_words, pieces)
 
-    def _cut(
-        self, texts: Sequence[str], with_offsets: bool = False
-    ) -> Iterator[tuple[Int[ndarray, " words"], Int[ndarray, "words 2"]]]:
-        needs_offsets = with_offsets or self._fold_digits
+    def _cut(self, texts: Sequence[str], with_offsets: bool = False) -> Iterator[CutText]:
+        needs_offsets = with_offsets or self._fold_digits or self._pieces is not None
         cut = self._cutter.encode_batch if needs_offsets else self._cutter.encode_batch_fast
         for start in range(0, len(texts), TEXTS_AT_ONCE):
             some = [whole_characters(text) for text in texts[start : start + TEXTS_AT_ONCE]]
             for text, encoding in zip(some, cut(some), strict=True):
-                ids = np.array(encoding.ids, dtype=np.int64)
-                found = encoding.offsets if needs_offsets else []
-                offsets = np.array(found, dtype=np.int64).reshape(-1, 2)
+                most = slice(self._max_words)
+                ids = np.array(encoding.ids[most], dtype=np.int64)
+                is_cut = len(encoding.ids) > len(ids)
+                if not needs_offsets:
+                    yield CutText(ids, None, (), is_cut)
+                    continue
+                offsets = np.array(encoding.offsets[most], dtype=np.int64).reshape(-1, 2)
                 if self._fold_digits:
                     _fold_numbers(text, ids, offsets)
-                yield ids, offsets
+                pieces = self._pieces_with_room(text, offsets)
+                room = len(ids) if self._pieces is None else len(pieces)
+                yield CutText(ids[:room], offsets[:room], pieces, is_cut or room < len(ids))
+
+    def _pieces_with_room(
+        self, text: str, offsets: Int[ndarray, "words 2"]
+    ) -> Sequence[Sequence[int]]:
+        """The pieces of each word, as far as a pretrained model can read."""
+        if self._pieces is None or not len(offsets):
+            return ()
+        pieces = self._pieces.cut(
+            # The blank before a word is part of its first piece for some models.
+            [(" " if text[max(0, s - 1) : s].isspace() else "") + text[s:e] for s, e in offsets]
+        )
+        ends = np.cumsum([len(of_word) for of_word in pieces])
+        return pieces[: int(np.searchsorted(ends, self._pieces.room, side="right"))]
 
 
 def _cutter(settings: TextSettings) -> WordCutter:

@@ -10,6 +10,8 @@ import numpy as np
 from jaxtyping import Int
 from numpy import ndarray
 
+from heedful.text.pieces import Pieces
+
 NO_WORD, UNKNOWN_WORD, NUMBER = range(3)
 SPECIAL_WORDS = ("<no word>", "<unknown word>", "<a number>")
 
@@ -21,6 +23,7 @@ class Encoded:
     token_ids: Int[ndarray, " words"]
     starts: Int[ndarray, " documents_and_end"]
     cut: int = 0  # how many documents were longer than allowed
+    pieces: Pieces | None = None  # of every word, where a pretrained model reads them
 
     def __len__(self) -> int:
         return len(self.starts) - 1

@@ -11,6 +11,7 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import nn
 
+from heedful.model.precision import in_full
 from heedful.text.batching import Batches
 
 
@@ -28,7 +29,7 @@ class Scores:
 def predict(model: nn.Module, batches: Batches) -> Float[ndarray, "documents classes"]:
     """Class probabilities of every document, in the order of the corpus; dropout off."""
     rows: list[tuple[Int[ndarray, " batch"], Float[ndarray, "batch classes"]]] = []
-    with evaluating(model), torch.inference_mode():
+    with evaluating(model), torch.inference_mode(), in_full():
         for batch in batches.by_length():
             probabilities = model(batch).logits.softmax(dim=-1)
             rows.append((batch.indices, probabilities.cpu().numpy()))

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from itertools import chain
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import torch
@@ -18,9 +19,10 @@ from torch import Tensor, nn
 from heedful.config import above, at_least, family, within
 from heedful.errors import RunError, TrainingDiverged
 from heedful.model.classifier import Attends, TextClassifier
+from heedful.model.pretrained import PretrainedEncoder
 from heedful.text.batching import Batches
 from heedful.training.evaluate import Scores, evaluate
-from heedful.training.optimizers import OptimizerSettings, optimizers
+from heedful.training.optimizers import OptimizerSettings, ParameterGroup, optimizers
 from heedful.training.recipe import Material, Notes, Phase, Recipe
 from heedful.training.recipes import recipes
 
@@ -242,12 +244,7 @@ class Stage:
     def _build_optimizer(
         self, model: TextClassifier, learns: Iterable[nn.Parameter]
     ) -> torch.optim.Optimizer:
-        # Jain & Wallace: no weight decay on attention, or scores would be pulled together.
-        attention = set(model.alignment.parameters()) if isinstance(model, Attends) else set()
-        return self.settings.optimizer.build(
-            decayed=[p for p in learns if p not in attention],
-            undecayed=[p for p in learns if p in attention],
-        )
+        return self.settings.optimizer.build(parameter_groups(model, learns))
 
     def _tensors(self) -> dict[str, Tensor]:
         tensors = {f"now.{name}": value for name, value in self.modules.state_dict().items()}
@@ -279,6 +276,23 @@ class Stage:
             state.setdefault(int(number), {})[slot] = value
         groups = self.optimizer.state_dict()["param_groups"]
         self.optimizer.load_state_dict({"state": state, "param_groups": groups})
+
+
+def parameter_groups(
+    model: TextClassifier, learns: Iterable[nn.Parameter]
+) -> Iterator[ParameterGroup]:
+    """What learns, by whether weights decay and how fast it goes, in a fixed order."""
+    # Jain & Wallace: no weight decay on attention, or scores would be pulled together.
+    attention = set(model.alignment.parameters()) if isinstance(model, Attends) else set()
+    readers = [part for part in model.modules() if isinstance(part, PretrainedEncoder)]
+    speed = readers[0].head_speed if readers else 1.0
+    slow = set(chain(*(part.parameters() for part in (*readers, model.embedding))))
+    kinds: dict[tuple[bool, float], list[nn.Parameter]] = {}
+    for parameter in learns:
+        pace = 1.0 if parameter in slow else speed
+        kinds.setdefault((parameter not in attention, pace), []).append(parameter)
+    for (is_decayed, pace), parameters in sorted(kinds.items(), key=lambda kind: kind[0])[::-1]:
+        yield ParameterGroup(parameters, is_decayed, pace)
 
 
 @contextmanager

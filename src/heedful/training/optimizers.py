@@ -5,7 +5,7 @@ several times faster than PyTorch's default and gives the same numbers.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,8 +17,17 @@ from heedful.registry import Registry
 
 
 @dataclass(frozen=True)
+class ParameterGroup:
+    """Parameters that learn alike."""
+
+    parameters: list[nn.Parameter]
+    is_decayed: bool = True  # weight decay pulls on them
+    speed: float = 1.0  # times the learning rate
+
+
+@dataclass(frozen=True)
 class OptimizerSettings(ABC):
-    """Settings of an optimiser; `build` makes it for two groups of parameters."""
+    """Settings of an optimiser; `build` makes it for groups of parameters."""
 
     learning_rate: float = 1e-3
     weight_decay: float = 0.0
@@ -27,15 +36,18 @@ class OptimizerSettings(ABC):
         above(0, learning_rate=self.learning_rate)
         at_least(0, weight_decay=self.weight_decay)
 
-    def build(
-        self, decayed: Sequence[nn.Parameter], undecayed: Sequence[nn.Parameter]
-    ) -> torch.optim.Optimizer:
-        """The optimiser; weight decay pulls on the first group only."""
-        groups = [
-            {"params": list(decayed), "weight_decay": self.weight_decay},
-            {"params": list(undecayed), "weight_decay": 0.0},
-        ]
-        return self._build([group for group in groups if group["params"]])
+    def build(self, groups: Iterable[ParameterGroup]) -> torch.optim.Optimizer:
+        """The optimiser."""
+        return self._build(
+            [
+                {
+                    "params": group.parameters,
+                    "lr": self.learning_rate * group.speed,
+                    "weight_decay": self.weight_decay if group.is_decayed else 0.0,
+                }
+                for group in groups
+            ]
+        )
 
     @abstractmethod
     def _build(self, groups: list[dict[str, Any]]) -> torch.optim.Optimizer: ...

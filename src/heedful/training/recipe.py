@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from heedful.errors import ConfigError
 from heedful.model.classifier import Attends, PooledTrace, TextClassifier, Trace
+from heedful.model.pretrained import PieceEmbedding
 from heedful.registry import Registry
 from heedful.text.batching import Batch, Batches
 
@@ -180,6 +181,11 @@ SIZES = {"encoder", "embedding_size", "vectors"}  # whoever gives one of these c
 
 def needs_matching_sizes(model: TextClassifier, claim: str) -> None:
     """Refuse a model whose states and embeddings differ in size; `claim` says why they may not."""
+    if isinstance(model.embedding, PieceEmbedding):
+        raise ConfigError(
+            f"{claim}, and a pretrained encoder has no embedding of a whole word, only of pieces. "
+            "Use another encoder, or another recipe."
+        )
     hidden, embedding = model.encoder.output_size, model.embedding.embedding_dim
     if hidden != embedding:
         raise ConfigError(

@@ -10,6 +10,7 @@ from typing import Any
 from heedful.config import from_plain, to_plain
 from heedful.errors import ConfigError, nearest
 from heedful.model.build import ModelSettings
+from heedful.model.encoders import encoders
 from heedful.registry import Registry
 from heedful.text.tokenize import TextSettings
 from heedful.training.fit import TrainingSettings
@@ -55,16 +56,18 @@ class Settings:
     def with_(self, **changes: Any) -> "Settings":
         """Settings with some fields changed, whichever stage they belong to.
 
-        With another recipe comes what it wants, where settings still stand at their defaults. The
-        same recipe with other options is no other recipe.
+        With another recipe or encoder comes what it wants, where settings still stand at their
+        defaults. The same one with other options is no other.
         """
+        if "encoder" in changes:
+            encoder = encoders.make(changes["encoder"])
+            is_another = type(encoder) is not type(self.model.encoder)
+            changes = {**(self._unsaid(encoder.wants(), changes) if is_another else {}), **changes}
         if "recipe" in changes:
             recipe = recipes.make(changes["recipe"])
             is_another = type(recipe) is not type(self.training.recipe)
-            said = {*changes, *self._said()} if is_another else set()
-            wanted = recipe.wants(said) if is_another else {}
-            wanted = {name: value for name, value in wanted.items() if name not in said}
-            changes = {**wanted, **changes, "recipe": recipe}
+            wanted = recipe.wants({*changes, *self._said()}) if is_another else {}
+            changes = {**self._unsaid(wanted, changes), **changes, "recipe": recipe}
         by_stage: dict[str, dict[str, Any]] = {}
         for name, value in changes.items():
             if name not in STAGE_OF:
@@ -78,6 +81,11 @@ class Settings:
             for stage, values in by_stage.items()
         }
         return dataclasses.replace(self, **stages)
+
+    def _unsaid(self, wanted: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+        """Of what is wanted, that of which nothing has been said."""
+        said = {*changes, *self._said()}
+        return {name: value for name, value in wanted.items() if name not in said}
 
     def _said(self) -> list[str]:
         """The settings that are not at their defaults."""

@@ -8,7 +8,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -19,6 +19,8 @@ from heedful import runs
 from heedful.errors import ConfigError, DataError, RunError
 from heedful.model.build import build_model
 from heedful.model.classifier import TextClassifier
+from heedful.model.encoders import Pretrained
+from heedful.model.pretrained import PretrainedSource
 from heedful.runs import RunFolder
 from heedful.text.batching import Batches
 from heedful.text.documents import fingerprints
@@ -50,7 +52,7 @@ def train(
 ) -> Trained:
     """Train a classifier; with a folder, save as it goes and go on from what is saved there."""
     _check(task)
-    with one_thread_each():
+    with nullcontext() if settings.model.encoder.shares_threads else one_thread_each():
         return _train(task, settings, folder, device, watcher)
 
 
@@ -80,12 +82,19 @@ def _train(
     started = time.time()
     if folder is not None and folder.is_begun:
         check_same_training(folder, settings, task)
-    tokenizer = Tokenizer.learn(task.train.texts, settings.text)
+    pretrained = load_pretrained(settings)
+    pieces = pretrained.pieces() if pretrained else None
+    tokenizer = Tokenizer.learn(task.train.texts, settings.text, pieces)
     words = tokenizer.words
     vectors = _read_vectors(settings, words)
     seed, target = settings.training.seed, choose_device(device)
     model = build_model(
-        settings.model, len(words), len(task.classes), seed=seed, vectors=vectors
+        settings.model,
+        len(words),
+        len(task.classes),
+        seed=seed,
+        vectors=vectors,
+        pretrained=pretrained,
     ).to(target)
     batches = _batches(task.train, tokenizer, settings, target)
     _check_words(batches, settings)
@@ -125,6 +134,7 @@ def _train(
         label_counts=label_counts(
             batches.documents, task.train.labels, len(task.classes), len(words)
         ),
+        pretrained=pretrained.without_weights if pretrained else None,
     )
     if folder is not None:
         trained.write(folder)
@@ -190,6 +200,12 @@ def check_same_training(folder: RunFolder, settings: Settings, task: Task) -> No
                 f"{folder.path} was begun with {name} = {begun[name]}, not {value}. "
                 "Resume with the same settings, or choose another folder."
             )
+
+
+def load_pretrained(settings: Settings) -> PretrainedSource | None:
+    """The source of a pretrained encoder; nothing for any other."""
+    encoder = settings.model.encoder
+    return encoder.load() if isinstance(encoder, Pretrained) else None
 
 
 def _check(task: Task) -> None:

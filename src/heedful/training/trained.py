@@ -22,6 +22,8 @@ from heedful import runs
 from heedful.errors import ConfigError, RunError, UnknownName, counted
 from heedful.model.build import build_model
 from heedful.model.classifier import AttentionClassifier, TextClassifier
+from heedful.model.encoders import Pretrained
+from heedful.model.pretrained import PretrainedSource
 from heedful.runs import RunFolder
 from heedful.text.batching import Batches
 from heedful.text.documents import fingerprints
@@ -58,6 +60,26 @@ class Trained:
     provenance: dict[str, Any]
     training_documents: Int[ndarray, " documents"]  # sorted fingerprints
     label_counts: Int[ndarray, "classes vocabulary"]  # of every word in them, by label
+    pretrained: PretrainedSource | None = None  # what its encoder was made from, weights aside
+
+    def untrained(self, seed: int) -> TextClassifier:
+        """A model like this one that has learnt nothing."""
+        size = self.model.embedding.weight.shape[1]
+        settings = self.settings.with_(embedding_size=int(size), vectors=None).model
+        model = build_model(
+            settings,
+            len(self.tokenizer.words),
+            len(self.classes),
+            seed=seed,
+            pretrained=self.pretrained,
+        )
+        return model.to(self.device).eval()
+
+    @property
+    def longest_text(self) -> str:
+        """Where texts are cut, in words for a person."""
+        limit = f"{self.settings.text.max_words} words"
+        return f"{limit} or {self.pretrained.positions} pieces" if self.pretrained else limit
 
     @property
     def device(self) -> torch.device:
@@ -115,17 +137,22 @@ class Trained:
     def _from(cls, folder: RunFolder, device: torch.device) -> "Trained":
         settings = read_settings(folder)
         classes = tuple(folder.read_config()["classes"])
+        pretrained = None
+        if isinstance(settings.model.encoder, Pretrained):
+            pretrained = PretrainedSource.from_json(folder.read_bytes(runs.PRETRAINED).decode())
         tensors, _ = folder.read_tensors(runs.MODEL)
         vocabulary, size = tensors["embedding.weight"].shape
         of_that_size = settings.with_(embedding_size=int(size)).model
-        model = build_model(of_that_size, vocabulary, len(classes), seed=0)
+        model = build_model(of_that_size, vocabulary, len(classes), seed=0, pretrained=pretrained)
         model.load_state_dict(tensors)
         documents, _ = folder.read_tensors(runs.TRAINING_DOCUMENTS)
         return cls(
             settings=settings,
             classes=classes,
             tokenizer=Tokenizer.from_json(
-                folder.read_bytes(runs.TOKENIZER).decode(), settings.text
+                folder.read_bytes(runs.TOKENIZER).decode(),
+                settings.text,
+                pretrained.pieces() if pretrained else None,
             ),
             model=model.to(device).eval(),
             history=folder.read_lines(runs.HISTORY),
@@ -133,6 +160,7 @@ class Trained:
             provenance=folder.read_json(runs.PROVENANCE),
             training_documents=documents["fingerprints"].numpy(),
             label_counts=documents["label_counts"].numpy(),
+            pretrained=pretrained,
         )
 
     def save(self, path: str | Path) -> None:
@@ -144,6 +172,8 @@ class Trained:
     def write(self, folder: RunFolder) -> None:
         """Write everything but the configuration, which stands there since training began."""
         folder.write_bytes(runs.TOKENIZER, self.tokenizer.to_json().encode())
+        if self.pretrained is not None:
+            folder.write_bytes(runs.PRETRAINED, self.pretrained.to_json().encode())
         folder.write_tensors(runs.MODEL, self.model.state_dict())
         folder.write_tensors(
             runs.TRAINING_DOCUMENTS,

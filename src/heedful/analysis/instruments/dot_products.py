@@ -28,7 +28,7 @@ class DotProducts(OfRun):
         """Per pair of kinds, the mean over words of each word's mean dot product."""
         model = needs_attention(trained, self.name)
         kinds = words_by_kind(trained.classes, classify_tokens(trained.label_counts))
-        vectors = model.embedding.weight.detach().cpu().double().numpy()
+        vectors = model.word_vectors.weight.detach().cpu().double().numpy()
         rng = np.random.default_rng(seed)
         summary, rows = [], _columns(vectors, kinds, trained.tokenizer.words)
         for first in kinds:

@@ -40,10 +40,10 @@ class Deceptive(Penalised):
     def prepare(self, model: TextClassifier, material: Material) -> nn.Module:
         """Which words are forbidden."""
         needs_attention(model, "deceptive")
-        vocabulary = model.embedding.num_embeddings
+        vocabulary = len(material.words)
         if self.words is not None:
             forbidden = _numbers(self.words, material.words)
-            return _Forbidden(forbidden, vocabulary).to(model.embedding.weight.device)
+            return _Forbidden(forbidden, vocabulary).to(next(model.parameters()).device)
         documents = material.documents
         classes = int(documents.labels.max()) + 1
         counts = label_counts(documents.documents, documents.labels, classes, vocabulary)
@@ -54,7 +54,7 @@ class Deceptive(Penalised):
                 "documents occurs often enough under one label. Give more documents, or the words "
                 "to look away from: deceptive:words=good+bad."
             )
-        return _Forbidden(forbidden, vocabulary).to(model.embedding.weight.device)
+        return _Forbidden(forbidden, vocabulary).to(next(model.parameters()).device)
 
     def penalty(
         self,

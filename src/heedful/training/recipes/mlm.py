@@ -56,7 +56,7 @@ class MaskedWords(Penalised):
     def prepare(self, model: TextClassifier, material: Material) -> nn.Module:
         """The head: a bias per word, and what stands in place of a masked word."""
         needs_matching_sizes(model, "mlm guesses words by comparing states with the embeddings")
-        return _Head(*model.embedding.weight.shape).to(model.embedding.weight)
+        return _Head(*model.word_vectors.weight.shape).to(model.word_vectors.weight)
 
     def penalty(
         self,
@@ -75,9 +75,9 @@ class MaskedWords(Penalised):
         is_guessed = is_known if self.predicts_all else is_chosen
         if not bool(is_guessed.any()):
             return trace.logits.sum() * 0
-        embedded = prepared.disguise(model.embedding, words, is_chosen, rng)
+        embedded = prepared.disguise(model.word_vectors, words, is_chosen, rng)
         hidden = model.encoder(model.dropout(embedded), batch.is_token)[is_guessed]
-        scores = hidden @ model.embedding.weight.t() + prepared.bias
+        scores = hidden @ model.word_vectors.weight.t() + prepared.bias
         loss = nn.functional.cross_entropy(scores, words[is_guessed])
         return self.mlm_weight * loss
 

@@ -63,7 +63,7 @@ class Tying(Penalised):
         rng: torch.Generator,
     ) -> Float[Tensor, ""]:
         """tie_weight * mean over real tokens of the distance."""
-        embedded = model.embedding(batch.token_ids)  # as it is, whatever dropout made of it
+        embedded = model.embed(batch)  # as it is, whatever dropout made of it
         own = embedded.detach() if self.is_embedding_held else embedded
         squared = (trace.hidden - own).square().sum(dim=-1)
         distance = squared if self.is_squared else (squared + SMALL).sqrt()

