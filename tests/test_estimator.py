@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import heedful
-from heedful.errors import ConfigError, DataError
+from heedful.errors import ConfigError, DataError, RunError
 from heedful.training.settings import STAGE_OF, Settings
 
 SMALL = {
@@ -192,3 +192,32 @@ def test_odd_documents_train_and_predict():
     texts = ["a", "", "🙂🙂", "\x00", "a a a", "b b"] * 10
     classifier = heedful.Classifier(recipe="standard:epochs=1").fit(texts, [0, 1] * 30)
     assert np.isfinite(classifier.predict_proba([*texts, "never seen", "\ud800"])).all()
+
+
+def test_it_is_saved_and_loaded_by_the_names_of_hugging_face(fitted, planted, tmp_path: Path):
+    fitted.save_pretrained(tmp_path / "run")
+    files = {path.name for path in (tmp_path / "run").iterdir()}
+    assert {"config.json", "model.safetensors", "tokenizer.json"} <= files
+    loaded = heedful.Classifier.from_pretrained(tmp_path / "run", device="cpu")
+    texts = planted.test.texts
+    np.testing.assert_array_equal(loaded.predict_proba(texts), fitted.predict_proba(texts))
+    assert loaded.explain(texts[0]).words == texts[0].split()
+    assert heedful.audit(loaded, texts[:25], asked=["telling"]).answer("telling").tests
+    with pytest.raises(RunError, match="exists already"):
+        fitted.save_pretrained(tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("weights", "sentence"),
+    [
+        ("pytorch_model.bin", "are pickled, .* convert it once: .* writes safetensors"),
+        ("model.safetensors", "holds a Hugging Face model, .* `heedful audit hf:.*heedful.audit"),
+    ],
+)
+def test_a_folder_of_hugging_face_is_told_where_it_belongs(weights, sentence, tmp_path: Path):
+    (tmp_path / "config.json").write_text('{"model_type": "bert"}')
+    (tmp_path / "tokenizer.json").write_text("{}")
+    (tmp_path / weights).write_bytes(b"")
+    for load in (heedful.Classifier.from_pretrained, heedful.Classifier.load):
+        with pytest.raises(RunError, match=sentence):
+            load(tmp_path)

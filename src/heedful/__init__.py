@@ -16,6 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from heedful.auditing.modules import ModuleAdapter, ModuleTrace
     from heedful.auditing.record import Audit
     from heedful.errors import HeedfulError
     from heedful.estimator import Classifier, audit, explain
@@ -35,6 +36,8 @@ _HOMES = {
     "Document": "heedful.text.documents",
     "Documents": "heedful.text.documents",
     "HeedfulError": "heedful.errors",
+    "ModuleAdapter": "heedful.auditing.modules",
+    "ModuleTrace": "heedful.auditing.modules",
     "audit": "heedful.estimator",
     "explain": "heedful.estimator",
     "load": "heedful.text.datasets",
@@ -61,6 +64,8 @@ __all__ = [
     "Document",
     "Documents",
     "HeedfulError",
+    "ModuleAdapter",
+    "ModuleTrace",
     "audit",
     "explain",
     "load",

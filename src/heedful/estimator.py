@@ -20,6 +20,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from heedful.auditing.audit import audit as ask_all
 from heedful.auditing.deep import check_same_documents, twins_wanted
+from heedful.auditing.module_subject import ModuleSubject
+from heedful.auditing.modules import ModuleAdapter
 from heedful.auditing.questions import AuditSettings
 from heedful.auditing.record import Audit
 from heedful.auditing.subject import Judge, Subject
@@ -28,13 +30,15 @@ from heedful.auditing.twins import Twins, train_twins
 from heedful.errors import DataError, counted
 from heedful.importance.explanation import USUAL_MEASURES, Explanation
 from heedful.importance.explanation import explain as explain_text
+from heedful.importance.measure import Measure
 from heedful.jobs.progress import JobLines
 from heedful.model.alignments import Alignment
 from heedful.model.classifier import Pooling, TextClassifier
 from heedful.model.encoders import EncoderSettings
+from heedful.model.hub import check_folder
 from heedful.model.outputs import OutputSettings
 from heedful.model.projections import Projection
-from heedful.runs import RunFolder
+from heedful.runs import CONFIG, RunFolder
 from heedful.text.documents import Corpus, Document, Documents, Split, share_out
 from heedful.training.optimizers import OptimizerSettings
 from heedful.training.progress import EpochLines
@@ -174,7 +178,7 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return self.trained_.attention(as_texts(texts))
 
-    def explain(self, text: str, measures: Sequence[str] = USUAL_MEASURES) -> Explanation:
+    def explain(self, text: str, measures: Sequence[Measure] = USUAL_MEASURES) -> Explanation:
         """One text, word by word: attention beside other measures of importance."""
         check_is_fitted(self)
         return explain_text(self.trained_, text, measures)
@@ -199,11 +203,21 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @classmethod
     def load(cls, path: str | Path, device: str = "cpu") -> "Classifier":
         """The classifier of a run folder, whoever trained it."""
+        _refuse_pickled(Path(path))
         trained = Trained.load(path, device)
         classifier = cls(**trained.settings.flat(), device=device)
         classifier.trained_ = trained
         classifier.classes_ = np.array(trained.classes)
         return classifier
+
+    def save_pretrained(self, path: str | Path) -> None:
+        """`save`, by the name that it has in Hugging Face's libraries."""
+        self.save(path)
+
+    @classmethod
+    def from_pretrained(cls, path: str | Path, device: str = "cpu") -> "Classifier":
+        """`load`, by the name that it has in Hugging Face's libraries."""
+        return cls.load(path, device)
 
 
 def audit(
@@ -212,6 +226,8 @@ def audit(
     settings: AuditSettings | None = None,
     asked: Sequence[str] | None = None,
     *,
+    labels: Labels | None = None,
+    measures: Sequence[Measure] = (),
     judge: Judge | None = None,
     deep: str | Path | None = None,
     training: tuple[Any, ...] | None = None,
@@ -221,14 +237,20 @@ def audit(
 ) -> Audit:
     """Ask whether a classifier's attention explains its decisions on some documents.
 
-    The classifier is a fitted `Classifier`, anything that keeps the protocol of `Subject`, or a
-    Hugging Face sequence classifier: a model with its `tokenizer`, a pair of them, or a pipeline,
-    whose attention is read out as `readout` says (docs/transformers.md has several at once). With
-    `deep`, a folder, about twenty twins of a `Classifier` are trained there for the questions that
-    take them; `training` are the texts and labels that it was fitted on, and dev where it had one.
+    The classifier is a fitted `Classifier`, a `ModuleAdapter` of any PyTorch module, anything that
+    keeps the protocol of `Subject`, or a Hugging Face sequence classifier: a model with its
+    `tokenizer`, a pair of them, or a pipeline, whose attention is read out as `readout` says
+    (docs/transformers.md has several at once). `labels` go with documents that are plain texts;
+    `measures` are further ones of importance, for a `Classifier`. With `deep`, a folder, about
+    twenty twins of a `Classifier` are trained there for the questions that take them; `training`
+    are the texts and labels that it was fitted on, and dev where it had one.
     """
-    if not isinstance(documents, Documents):
-        documents = Documents(map(Document, as_texts(documents)))
+    documents = _as_documents(documents, labels)
+    if measures and not isinstance(classifier, Classifier):
+        raise DataError(
+            "further measures are for a fitted heedful.Classifier, whose inside they look at; "
+            f"{type(classifier).__name__} is audited with its own."
+        )
     if "transformers" in sys.modules:  # else nobody can have made a model of it
         from heedful.auditing.transformer_audits import audit_readings, subjects_of
         from heedful.auditing.transformer_loading import of_anything
@@ -249,11 +271,14 @@ def audit(
         twins = _train_twins(classifier, settings or AuditSettings(), asked, Path(deep), training)
     if isinstance(classifier, Classifier):
         check_is_fitted(classifier)
-        classifier = ClassifierSubject(classifier.trained_)
+        classifier = ClassifierSubject(classifier.trained_, measures)
+    if isinstance(classifier, ModuleAdapter):
+        classifier = ModuleSubject(classifier)
     if not isinstance(classifier, Subject):
         raise DataError(
             f"{type(classifier).__name__} cannot be audited: give a fitted heedful.Classifier, a "
-            "Hugging Face sequence classifier with its tokenizer, or a heedful Subject."
+            "Hugging Face sequence classifier with its tokenizer, a heedful.ModuleAdapter of any "
+            "other module (docs/any-module.md), or a heedful Subject."
         )
     return ask_all(
         classifier, documents, settings, asked, judge=judge, twins=twins, about={"name": name}
@@ -290,10 +315,29 @@ def _train_twins(
 
 
 def explain(
-    classifier: Classifier, text: str, measures: Sequence[str] = USUAL_MEASURES
+    classifier: Classifier, text: str, measures: Sequence[Measure] = USUAL_MEASURES
 ) -> Explanation:
     """One text, word by word, as a fitted classifier sees it."""
     return classifier.explain(text, measures)
+
+
+def _as_documents(documents: Documents | Sequence[str], labels: Labels | None) -> Documents:
+    """Documents as they are, or texts with their labels."""
+    if isinstance(documents, Documents):
+        if labels is not None:
+            raise DataError("these documents carry their labels: drop `labels`, or give texts.")
+        return documents
+    texts = as_texts(documents)
+    known = [None] * len(texts) if labels is None else map(str, as_labels(texts, labels))
+    return Documents(map(Document, texts, known))
+
+
+def _refuse_pickled(folder: Path) -> None:
+    """Say of a folder whose weights are pickled how they are converted."""
+    if RunFolder(folder).is_begun and not any(folder.glob("*.safetensors")):
+        config = RunFolder(folder).read_json(CONFIG)
+        if "schema" not in config:
+            check_folder(folder)
 
 
 def as_texts(texts: Texts) -> list[str]:

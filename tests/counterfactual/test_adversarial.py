@@ -130,3 +130,16 @@ def test_weights_too_small_for_a_number_stay_where_they_are():
     slope = search.slope(model, trace)(scores)
     assert slope.isfinite().all()
     assert (slope[:, 1:] == 0).all()
+
+
+def test_whatever_decides_is_searched_through_alike():
+    model, batch = with_nonlinear_output(a_model(encoder="bilstm")), a_batch(6, 3)
+    trace, search = model(batch), Adversarial(steps=40, candidates=3)
+    own = [tensor.detach() for tensor in (trace.weights, trace.logits)]
+    found = search.through(
+        lambda weights: model.output((weights @ trace.hidden.detach()).flatten(0, 1)).unflatten(
+            0, weights.shape[:2]
+        ),
+        *own, batch.is_token, rng(),
+    )  # fmt: skip
+    torch.testing.assert_close(found, search(model, trace, batch, rng()))

@@ -29,6 +29,7 @@ from heedful.auditing.showing import show_documents
 from heedful.auditing.subject import Judge, Reading, Subject, Words
 from heedful.auditing.twins import Twins
 from heedful.errors import DataError
+from heedful.model.precision import in_full
 from heedful.text.documents import Document, Documents, fingerprints, words_in_spans
 
 CHARACTERS_AT_ONCE = 60_000  # of the documents in a group, each counted as long as the longest
@@ -49,6 +50,7 @@ class Request:
     advance: Callable[[int], None] = lambda documents: None  # told how many more are done
 
 
+@in_full()
 def audit(
     subject: Subject,
     documents: Documents,
@@ -82,7 +84,7 @@ def audit(
     position = np.full(len(documents), -1)
     position[chosen] = np.arange(len(chosen))
     places = [position[group] for group in groups]
-    base = joined(parts, places, BASE, len(chosen))
+    base = joined(parts(), places, BASE, len(chosen))
     is_single = base.columns["words"] < 2
     if is_single.all():
         raise DataError("every document has one word only, so there is nothing to attend to.")
@@ -100,7 +102,7 @@ def audit(
     for question in asking:
         conclusion = Conclusion(reason=why_not[question.name])
         if question in able:
-            measured = joined(parts, places, question.name, len(chosen))
+            measured = joined(parts(), places, question.name, len(chosen))
             measured = _without(is_single, measured)
             columns |= measured.columns
             conclusion = question.conclude(
@@ -150,8 +152,12 @@ def _measure(
     able: Sequence[Question],
     plan: list[list[Group]],
     request: Request,
-) -> tuple[list[Part], list[Group]]:
-    """All groups measured, wave by wave, until they end or time does."""
+) -> tuple[Callable[[], Iterator[Part]], list[Group]]:
+    """All groups measured, wave by wave, until they end or time does.
+
+    The parts are taken from where they are kept each time they are asked for, so that of an audit
+    kept in a folder no more than one question's numbers stand in memory twice.
+    """
     started = time.monotonic()
     store = request.parts or PartsInMemory()
     samples = _samples(documents, plan, settings)
@@ -165,7 +171,6 @@ def _measure(
             store.put(number, part)
         return part
 
-    parts: list[Part] = []
     groups: list[Group] = []
     workers = torch.get_num_threads() if asked.subject.reads_side_by_side else 1
     with _threads(workers) as pool:
@@ -175,11 +180,10 @@ def _measure(
             if request.seconds is not None and done and needed > request.seconds:
                 break
             numbers = range(len(groups), len(groups) + len(wave))
-            for part, group in zip(pool.map(measured, numbers, wave), wave, strict=True):
-                parts.append(part)
+            for _, group in zip(pool.map(measured, numbers, wave), wave, strict=True):
                 groups.append(group)
                 request.advance(len(group))
-    return parts, groups
+    return lambda: map(measured, range(len(groups)), groups), groups
 
 
 @contextmanager
@@ -351,4 +355,5 @@ def _facts(
         "labelled_documents": len(known),
         "documents_cut": int(base.columns["cut"].sum()),
         "mean_words": float(base.columns["words"].mean()),
+        **({"notes": list(subject.notes)} if subject.notes else {}),
     }

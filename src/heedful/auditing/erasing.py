@@ -44,6 +44,18 @@ def predict_sets(
     return np.split(probabilities, np.cumsum([part.shape[1] for part in sets])[:-1], axis=1)
 
 
+def leave_one_out(judge: Judge, reading: Reading) -> Ranking:
+    """How far the probability of the prediction falls without each word."""
+    rows, places = np.nonzero(reading.is_token)
+    is_kept = reading.is_token[rows]
+    is_kept[np.arange(len(rows)), places] = False
+    without = judge.predict_kept(reading, rows, is_kept)
+    target, each = reading.prediction[rows], np.arange(len(rows))
+    scores = np.zeros(reading.weights.shape)
+    scores[rows, places] = reading.probabilities[rows, target] - without[each, target]
+    return scores
+
+
 def erase_greedily(
     judge: Judge,
     reading: Reading,

@@ -54,6 +54,17 @@ class Reading:
         """Words with any weight: all of them, unless attention is sparse."""
         return self.is_token & (self.weights > 0)
 
+    @property
+    def even(self) -> Words:
+        """The same weight for every word of a document."""
+        return self.is_token / np.maximum(self.is_token.sum(axis=1, keepdims=True), 1)
+
+    def permuted(self, count: int, rng: np.random.Generator) -> Attentions:
+        """The shown weights dealt out anew among the words of their document, `count` times."""
+        keys = rng.random((len(self.weights), count, self.weights.shape[1]))
+        order = np.where(self.is_token[:, None], keys, 2.0).argsort(axis=-1)
+        return np.take_along_axis(self.weights[:, None], order, axis=-1)
+
     def moved(
         self, probabilities: Float[ndarray, "documents attentions classes"]
     ) -> Float[ndarray, "documents attentions"]:
@@ -96,6 +107,11 @@ class Subject(Judge):
         """Whether several threads may ask it at once."""
         return False
 
+    @property
+    def notes(self) -> Sequence[str]:
+        """What a reader of the audit should know of how it was measured, in sentences."""
+        return ()
+
     def refuses(self, question: str) -> str:
         """Why a question makes no sense for it, whatever it can do; nothing if it does."""
         return ""
@@ -117,6 +133,7 @@ class Decides(Subject):
     """A classifier that can also be asked to decide with other weights."""
 
     missing = "the model cannot be made to decide with other weights"
+    decides_slowly: ClassVar[bool] = False  # other weights take a pass through the whole model
 
     @abstractmethod
     def decide(
@@ -144,8 +161,8 @@ class ShowsStates(Subject):
 
     @abstractmethod
     def states(self, reading: Reading) -> dict[str, States]:
-        """What stands at each word: `embedded`, `hidden`, and `untrained`, of an encoder like its
-        own that learnt nothing."""
+        """What stands at each word: `embedded`, `hidden`, and, where it can be had, `untrained`, of
+        an encoder like its own that learnt nothing."""
 
     @abstractmethod
     def influence(self, reading: Reading) -> Float[ndarray, "documents words words"]:

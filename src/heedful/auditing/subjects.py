@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
+from heedful.auditing.erasing import leave_one_out
 from heedful.auditing.subject import (
     Attentions,
     Decides,
@@ -26,9 +27,11 @@ from heedful.errors import ConfigError, DataError, counted
 from heedful.importance import importances
 from heedful.importance.influence import influence
 from heedful.importance.kept import logits_of_kept
-from heedful.model.build import build_model
+from heedful.importance.measure import Measure, ready
 from heedful.model.classifier import AttentionClassifier
 from heedful.model.decision import decide_many
+from heedful.model.precision import Precision, Rounded
+from heedful.model.pretrained import PretrainedEncoder
 from heedful.text.documents import fingerprints
 from heedful.text.token_classes import classify_tokens
 from heedful.text.vocabulary import SPECIAL_WORDS
@@ -39,11 +42,14 @@ NOISE = 3.0  # of a decoration's scores: what Jain & Wallace start their adversa
 
 
 class ClassifierSubject(Decides, ShowsStates, KnowsWords):
-    """A trained attention classifier."""
+    """A trained attention classifier, with further measures of importance where some are given."""
 
-    measures = tuple(importances)
-
-    def __init__(self, trained: Trained) -> None:
+    def __init__(
+        self,
+        trained: Trained,
+        measures: Sequence[Measure] = (),
+        precision: Precision = "auto",
+    ) -> None:
         if not isinstance(trained.model, AttentionClassifier):
             raise ConfigError(
                 "an audit asks about attention, and this classifier has none: it was built with "
@@ -51,14 +57,29 @@ class ClassifierSubject(Decides, ShowsStates, KnowsWords):
             )
         self.trained = trained
         self.model: AttentionClassifier = trained.model
+        self._measures = ready([*importances, *measures])
+        self.measures = tuple(self._measures)
         self.classes = trained.classes
         self.vocabulary = trained.tokenizer.words
         self.token_classes = classify_tokens(trained.label_counts)
+        self._is_pretrained = isinstance(self.model.encoder, PretrainedEncoder)
+        gains = self._is_pretrained and trained.device.type == "cuda"
+        self._rounded = Rounded(is_wanted=gains and precision == "auto")
+        self._memory_notes: dict[str, None] = {}  # each once, in order
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Whether texts were rounded, and whether memory sufficed."""
+        return [*self._rounded.notes, *self._memory_notes]
 
     @property
     def reads_side_by_side(self) -> bool:
-        """On a CPU, where small steps gain more from it than from many threads each."""
-        return self.trained.device.type == "cpu"
+        """On a CPU, where small steps gain more from it than from many threads each.
+
+        Further measures may hang on to the model while they work, so they go one after the other.
+        """
+        has_further = len(self.measures) > len(importances)
+        return self.trained.device.type == "cpu" and not has_further
 
     def read(self, texts: Sequence[str]) -> Reading:
         """Words, weights and probabilities of some texts."""
@@ -84,14 +105,24 @@ class ClassifierSubject(Decides, ShowsStates, KnowsWords):
     ) -> Float[ndarray, "variants classes"]:
         """Probabilities of shortened documents, the deleted words physically gone."""
         batch, _ = reading.inner
-        logits = logits_of_kept(self.model, batch, document, is_kept)
-        return logits.softmax(dim=-1).double().cpu().numpy()
+
+        def run(rows: Int[ndarray, " rows"]) -> Float[ndarray, "rows classes"]:
+            logits = logits_of_kept(self.model, batch, document[rows], is_kept[rows], self._note)
+            return logits.double().softmax(dim=-1).cpu().numpy()
+
+        return self._rounded.read(run, len(document))
+
+    def _note(self, note: str) -> None:
+        self._memory_notes[note] = None
 
     def importance(self, reading: Reading, measure: str) -> Words:
         """Signed importance of each word for the prediction."""
+        if measure == "leave-one-out" and self._is_pretrained:
+            return leave_one_out(self, reading)  # no shortcut is lost, and bf16 may be gained
         batch, _ = reading.inner
         target = torch.from_numpy(reading.prediction).to(batch.labels)
-        scores = importances.make(measure)(self.model, batch, target)
+        measured = self._measures.get(measure) or importances.make(measure)
+        scores = measured(self.model, batch, target)
         return scores.double().cpu().numpy()
 
     def decide(
@@ -126,7 +157,8 @@ class ClassifierSubject(Decides, ShowsStates, KnowsWords):
         batch, trace = reading.inner
         with torch.inference_mode():
             untrained = self._untrained.encoder(trace.embedded, batch.is_token)
-        seen = {"embedded": trace.embedded, "hidden": trace.hidden, "untrained": untrained}
+        embedded = self.model.pooled_vectors(trace.embedded)
+        seen = {"embedded": embedded, "hidden": trace.hidden, "untrained": untrained}
         return {name: states.float().cpu().numpy() for name, states in seen.items()}
 
     def influence(self, reading: Reading) -> Float[ndarray, "documents words words"]:
@@ -137,12 +169,9 @@ class ClassifierSubject(Decides, ShowsStates, KnowsWords):
     @cached_property
     def _untrained(self) -> AttentionClassifier:
         """The same parts with other random numbers in them."""
-        embedding = self.model.embedding
-        settings = self.trained.settings.with_(embedding_size=embedding.embedding_dim, vectors=None)
-        seed = settings.training.seed + 1
-        model = build_model(settings.model, embedding.num_embeddings, len(self.classes), seed=seed)
+        model = self.trained.untrained(seed=self.trained.settings.training.seed + 1)
         assert isinstance(model, AttentionClassifier)
-        return model.to(self.trained.device).eval()
+        return model
 
 
 class Decoration(Decides):
@@ -276,15 +305,7 @@ class PlainSubject(Subject):
         if measure != "leave-one-out":
             known = ", ".join(self.measures)
             raise ConfigError(f"a plain function gives no {measure}. Known: {known}.")
-        rows, places = np.nonzero(reading.is_token)
-        is_kept = reading.is_token[rows]
-        is_kept[np.arange(len(rows)), places] = False
-        without = self.predict_kept(reading, rows, is_kept)
-        target = reading.prediction[rows]
-        scores = np.zeros(reading.weights.shape)
-        each = np.arange(len(rows))
-        scores[rows, places] = reading.probabilities[rows, target] - without[each, target]
-        return scores
+        return leave_one_out(self, reading)
 
 
 def _checked_weights(shown: object, texts: Sequence[str]) -> list[WordWeights]:

@@ -1,15 +1,16 @@
 """A very different attention that leads to the same decision, sought on the fixed model.
 
-The objective is written twice: plainly in `Adversarial.objective`, which any model can be sought
+The objective is written twice: plainly in `Adversarial.loss`, which whatever decides can be sought
 with, and as a gradient taken by hand in `_Slope`, for models whose output is linear.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from heedful.config import above, at_least
@@ -23,6 +24,7 @@ from heedful.text.batching import Batch
 # Documents stand last: sums over short texts are then sums of long rows, and two candidates of all
 # documents are two contiguous blocks.
 Columns = Float[Tensor, "candidates tokens batch"]
+ManyLogits = Float[Tensor, "batch attentions classes"]
 LEAST = 1e-30  # no weight that matters is smaller; keeps the logarithm of 0 finite
 
 
@@ -54,31 +56,64 @@ class Adversarial:
         self, model: AttentionClassifier, trace: Trace, batch: Batch, rng: torch.Generator
     ) -> Attentions:
         """The candidates' weights after the last step."""
-        shape = (trace.hidden.shape[0], self.candidates, trace.hidden.shape[1])
-        is_token = batch.is_token.unsqueeze(1).expand(shape)
-        start = (self.spread * torch.randn(shape, generator=rng)).to(trace.hidden)
+        return self._search(self.slope(model, trace), trace.weights, batch.is_token, rng)
+
+    def through(
+        self,
+        decide: Callable[[Attentions], ManyLogits],
+        weights: Float[Tensor, "batch tokens"],
+        logits: Float[Tensor, "batch classes"],
+        is_token: Bool[Tensor, "batch tokens"],
+        rng: torch.Generator,
+    ) -> Attentions:
+        """The same for anything that decides with weights of its own and gives these logits."""
+
+        def objective(candidates: Attentions) -> Float[Tensor, " batch"]:
+            return self.loss(candidates, decide(candidates), weights, logits)
+
+        return self._search(_by_autograd(objective), weights, is_token, rng)
+
+    def _search(
+        self,
+        slope: Callable[[Columns], Columns],
+        weights: Float[Tensor, "batch tokens"],
+        is_token: Bool[Tensor, "batch tokens"],
+        rng: torch.Generator,
+    ) -> Attentions:
+        """Down the slope from noise; `weights` only say where and how numbers are kept."""
+        shape = (len(weights), self.candidates, weights.shape[1])
+        is_word = is_token.unsqueeze(1).expand(shape)
+        start = (self.spread * torch.randn(shape, generator=rng)).to(weights)
         # No weight goes to padding, so no gradient either: its scores stay where they are.
-        start = start.masked_fill(~is_token, torch.finfo(start.dtype).min / 4)
+        start = start.masked_fill(~is_word, torch.finfo(start.dtype).min / 4)
         scores = start.permute(1, 2, 0).contiguous()
         optimizer = torch.optim.Adam([scores], lr=self.learning_rate, amsgrad=True, fused=True)
-        slope = self.slope(model, trace)
         for _ in range(self.steps):
             scores.grad = slope(scores)
             optimizer.step()
-        return softmax(scores.permute(2, 0, 1), is_token)
+        return softmax(scores.permute(2, 0, 1), is_word)
 
     def objective(
         self, model: AttentionClassifier, trace: Trace, weights: Attentions
     ) -> Float[Tensor, " batch"]:
         """What is minimised, per document."""
         logits = decide_many(model, trace.hidden.detach(), weights)
-        penalties = self.penalties(logits, trace.logits.detach())
-        far = js_divergence(weights, trace.weights.detach().unsqueeze(1))
-        return (penalties - far).sum(dim=1) - self._mean_distance(weights)
+        return self.loss(weights, logits, trace.weights.detach(), trace.logits.detach())
+
+    def loss(
+        self,
+        weights: Attentions,
+        logits: ManyLogits,
+        own: Float[Tensor, "batch tokens"],
+        usual: Float[Tensor, "batch classes"],
+    ) -> Float[Tensor, " batch"]:
+        """The same from the candidates and their logits, beside the own weights and the usual."""
+        far = js_divergence(weights, own.unsqueeze(1))
+        return (self.penalties(logits, usual) - far).sum(dim=1) - self._mean_distance(weights)
 
     def penalties(
         self,
-        logits: Float[Tensor, "batch attentions classes"],
+        logits: ManyLogits,
         usual: Float[Tensor, "batch classes"],
     ) -> Float[Tensor, "batch attentions"]:
         """penalty * max(TVD - tolerance, 0) of each candidate's decision."""
@@ -90,15 +125,7 @@ class Adversarial:
         output = model.output
         if isinstance(output, Output):
             return _Slope(self, output, trace)
-
-        def by_autograd(scores: Columns) -> Columns:
-            with torch.enable_grad():
-                scores = scores.detach().requires_grad_()
-                weights = scores.softmax(dim=1).permute(2, 0, 1)
-                total = self.objective(model, trace, weights).sum()
-                return torch.autograd.grad(total, scores)[0]
-
-        return by_autograd
+        return _by_autograd(partial(self.objective, model, trace))
 
     def _mean_distance(self, weights: Attentions) -> Float[Tensor, " batch"]:
         """Mean JSD between two candidates; 0 for a single one."""
@@ -106,6 +133,20 @@ class Adversarial:
             return weights.new_zeros(len(weights))
         first, second = zip(*combinations(range(self.candidates), 2), strict=True)
         return js_divergence(weights[:, list(first)], weights[:, list(second)]).mean(dim=-1)
+
+
+def _by_autograd(
+    objective: Callable[[Attentions], Float[Tensor, " batch"]],
+) -> Callable[[Columns], Columns]:
+    """The gradient of whatever objective, by the scores."""
+
+    def slope(scores: Columns) -> Columns:
+        with torch.enable_grad():
+            scores = scores.detach().requires_grad_()
+            total = objective(scores.softmax(dim=1).permute(2, 0, 1)).sum()
+            return torch.autograd.grad(total, scores)[0]
+
+    return slope
 
 
 class _Slope:

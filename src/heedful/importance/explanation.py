@@ -5,7 +5,7 @@ prediction when the words that each one calls most important are deleted.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,11 +14,11 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 
 from heedful.errors import ConfigError, DataError
-from heedful.importance.measure import importances, predicted
+from heedful.importance.kept import logits_of_kept
+from heedful.importance.measure import Measure, predicted, ready
 from heedful.model.classifier import AttentionClassifier
-from heedful.text.batching import Batches
-from heedful.text.vocabulary import Encoded
-from heedful.training.evaluate import predict
+from heedful.model.precision import in_full
+from heedful.text.batching import Batch
 from heedful.training.task import Label
 from heedful.training.trained import Trained
 
@@ -77,7 +77,10 @@ class Explanation:
         }
 
 
-def explain(trained: Trained, text: str, measures: Sequence[str] = USUAL_MEASURES) -> Explanation:
+@in_full()
+def explain(
+    trained: Trained, text: str, measures: Sequence[Measure] = USUAL_MEASURES
+) -> Explanation:
     """Explain the class that `trained` gives a text."""
     model = trained.model
     if not isinstance(model, AttentionClassifier):
@@ -93,30 +96,32 @@ def explain(trained: Trained, text: str, measures: Sequence[str] = USUAL_MEASURE
         probabilities = model(batch).logits.softmax(dim=-1)[0].cpu().numpy()
     target = predicted(model, batch)
     scores = {
-        name: importances.make(name)(model, batch, target)[0].cpu().numpy() for name in measures
+        name: measure(model, batch, target)[0].cpu().numpy()
+        for name, measure in ready(measures).items()
     }
     offsets = trained.tokenizer.offsets(text)
     explanation = Explanation(text, offsets, trained.classes, probabilities, scores, ())
-    return Explanation(
-        text, offsets, trained.classes, probabilities, scores, _deletions(trained, explanation)
-    )
+    return replace(explanation, deletions=_deletions(model, batch, explanation))
 
 
-def _deletions(trained: Trained, explanation: Explanation) -> tuple[Deletion, ...]:
+def _deletions(
+    model: AttentionClassifier, batch: Batch, explanation: Explanation
+) -> tuple[Deletion, ...]:
     """The prediction without the top one, two and three words of each measure."""
-    ids = trained.tokenizer.encode([explanation.text])[0]
     words, target = explanation.words, int(explanation.probabilities.argmax())
     plans = [
         (measure, np.argsort(-scores, kind="stable")[:count])
         for measure, scores in explanation.scores.items()
         for count in DELETED
-        if count < len(ids)
+        if count < len(words)
     ]
     if not plans:
         return ()
-    kept = [np.delete(ids, top) for _, top in plans]
-    shortened = Encoded(np.concatenate(kept), np.cumsum([0, *map(len, kept)]))
-    rest = predict(trained.model, Batches(shortened, device=trained.device))
+    is_kept = np.ones((len(plans), len(words)), dtype=bool)
+    for row, (_, top) in enumerate(plans):
+        is_kept[row, top] = False
+    logits = logits_of_kept(model, batch, np.zeros(len(plans), dtype=np.int64), is_kept)
+    rest = logits.softmax(dim=-1).cpu().numpy()
     return tuple(
         Deletion(measure, tuple(words[place] for place in top), float(row[target]))
         for (measure, top), row in zip(plans, rest, strict=True)

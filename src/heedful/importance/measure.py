@@ -1,12 +1,16 @@
 """What an importance measure is, and what all of them need."""
 
-from collections.abc import Callable, Iterator
+import inspect
+import re
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 
+from heedful.errors import ConfigError
 from heedful.model.classifier import AttentionClassifier
 from heedful.registry import Registry
 from heedful.text.batching import Batch
@@ -16,6 +20,53 @@ TokenScores = Float[Tensor, "batch tokens"]
 Importance = Callable[[AttentionClassifier, Batch, Target], TokenScores]
 
 importances: Registry[Importance] = Registry("importance measure")
+
+Measure = str | Importance
+"""A measure by its name, with options or without, or anything of the same signature."""
+
+
+@runtime_checkable
+class Named(Protocol):
+    """A measure that says what results should call it."""
+
+    @property
+    def name(self) -> str:
+        """As results call it."""
+
+
+def ready(measures: Iterable[object]) -> dict[str, Importance]:
+    """Measures by the names that results carry; what is none is refused."""
+    found: dict[str, Importance] = {}
+    for given in measures:
+        measure = importances.make(given) if isinstance(given, str) else _checked(given)
+        name = given if isinstance(given, str) else _name_of(measure)
+        if name in found:
+            raise ConfigError(f"two measures are called {name!r}: give one of them another name.")
+        found[name] = measure
+    return found
+
+
+def _checked(given: object) -> Importance:
+    if isinstance(given, type) or not callable(given):
+        raise ConfigError(
+            f"{given!r:.80} is no measure of importance. Give a name, a function (model, batch, "
+            "target) -> scores, or what heedful.importance.from_captum makes of a Captum method."
+        )
+    return given
+
+
+def _name_of(measure: Importance) -> str:
+    """What a measure is registered as, its own name, or that of the function."""
+    if any(measure is member or type(measure) is member for member in importances.values()):
+        return importances.spec(measure)
+    if isinstance(measure, Named):
+        return measure.name
+    return kebab(measure.__name__ if inspect.isroutine(measure) else type(measure).__name__)
+
+
+def kebab(name: str) -> str:
+    """'IntegratedGradients' and 'integrated_gradients' as 'integrated-gradients'."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|_", "-", name).lower()
 
 
 def predicted(model: AttentionClassifier, batch: Batch) -> Target:
@@ -36,7 +87,7 @@ def target_probability(logits: Float[Tensor, "batch *more classes"], target: Tar
 
 
 @contextmanager
-def gradients_in_eval(model: AttentionClassifier) -> Iterator[None]:
+def gradients_in_eval(model: nn.Module) -> Iterator[None]:
     """Gradients of a model as it predicts: dropout off, parameters left alone."""
     was_training = model.training
     model.eval()

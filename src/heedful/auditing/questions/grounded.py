@@ -20,7 +20,7 @@ from heedful.auditing.questions.question import (
 from heedful.auditing.record import Column
 from heedful.auditing.subject import ShowsStates
 
-KINDS = ("embedded", "hidden", "untrained")
+KINDS = ("embedded", "hidden", "untrained")  # the last where it can be had
 
 
 @questions.register("grounded")
@@ -51,7 +51,7 @@ class Grounded(Question):
         ids = subject.word_ids(reading)
         is_looked_at = (ids >= 0) & reading.is_token & chunk.is_state_sampled[:, None]
         document, _ = np.nonzero(is_looked_at)
-        looked_at = {kind: states[kind][is_looked_at] for kind in KINDS}
+        looked_at = {kind: states[kind][is_looked_at] for kind in KINDS if kind in states}
         return Measured(columns, {}, looked_at | {"word": ids[is_looked_at]}, document)
 
     def conclude(self, found: Found) -> Conclusion:
@@ -62,7 +62,7 @@ class Grounded(Question):
         information = word_information(
             words["word"],
             found.measured.document,
-            {kind: words[kind] for kind in KINDS},
+            {kind: words[kind] for kind in KINDS if kind in words},
             len(found.labels),
             frequent_words=settings.frequent_words,
             clusters=settings.clusters,
@@ -72,10 +72,9 @@ class Grounded(Question):
         if information:
             value, floor, ceiling = (information[k] for k in ("hidden", "shuffled", "embedded"))
             tests.append(found.test("mutual information", "higher", value, floor, ceiling))
-            note = "the same encoder before training; shown beside, never a control"
-            facts.append(
-                found.fact("mutual information, untrained", information["untrained"], note)
-            )
+            if (untrained := information.get("untrained")) is not None:
+                note = "the same encoder before training; shown beside, never a control"
+                facts.append(found.fact("mutual information, untrained", untrained, note))
         value, floor = columns["own_influence"], columns["even_influence"]
         tests.append(found.test("own influence", "higher", value, floor, 1.0))
         facts += [

@@ -47,13 +47,11 @@ class LeakFree(Question):
     def measure(self, chunk: Chunk) -> Measured:
         """The pattern of the weights, and what it would be with even weights."""
         reading = chunk.reading
-        words = reading.is_token.sum(axis=1, keepdims=True)
-        even = reading.is_token / np.maximum(words, 1)
         return Measured(
             _agreement(chunk),
             {
                 "shown_pattern": weight_pattern(reading.weights, reading.is_token),
-                "even_pattern": weight_pattern(even, reading.is_token),
+                "even_pattern": weight_pattern(reading.even, reading.is_token),
             },
         )
 

@@ -1,0 +1,179 @@
+"""What an audit asks of any PyTorch module: here are my states, my weights and my decision.
+
+    text ── words ──> documents ── read ──> ModuleTrace ── decide(states, other weights) ──> logits
+
+Whoever has a module of their own writes a `ModuleAdapter` of three methods and hands it to
+`heedful.audit`; docs/any-module.md has an example. What the methods give is checked here, and what
+does not fit is answered with a sentence. `module_subject.py` turns an adapter into a subject.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Int
+from numpy import ndarray
+from torch import Tensor, nn
+
+from heedful.errors import ConfigError, DataError
+from heedful.training.task import Label
+
+TOLERANCE = 0.01  # of probabilities and of sums of weights: half precision takes it
+
+Words = Sequence[str]
+
+
+# The fields are plain tensors, not shapes: what a user gives is refused below, in words.
+@dataclass(frozen=True)
+class ModuleTrace:
+    """One forward pass of a module: a row per document, a place per word, padding behind."""
+
+    states: Tensor  # batch, words, size: the values that attention weighs
+    weights: Tensor  # batch, words: at least 0, sum 1 over a document's words, 0 on padding
+    logits: Tensor  # batch, classes: what the module itself says
+    embedded: Tensor | None = None  # batch, words, size: the vectors that the states are made from
+
+
+class ModuleAdapter(ABC):
+    """How an audit reads texts with somebody's module: where words are, states, weights, decision.
+
+    `classes` are the labels in the order of the logits. No more than `words_at_once` words, padding
+    included, are given to `read` at a time; less for a module that needs much memory.
+    """
+
+    words_at_once: int = 16_384
+
+    def __init__(self, module: nn.Module, classes: Sequence[Label]) -> None:
+        if len(classes) < 2 or len(set(classes)) < len(classes):
+            raise ConfigError(f"an adapter takes two different classes or more, not {classes!r}.")
+        self.module = module
+        self.classes = tuple(classes)
+
+    @abstractmethod
+    def words(self, text: str) -> Sequence[tuple[int, int]]:
+        """Where each word starts and ends in the text, in order; cut where the module cuts."""
+
+    @abstractmethod
+    def read(self, documents: list[list[str]]) -> ModuleTrace:
+        """One forward pass over documents of one word or more, shortened ones among them."""
+
+    @abstractmethod
+    def decide(self, states: Tensor, weights: Tensor) -> Tensor:
+        """Logits for the given attention: pass other weights to ask 'what if?'."""
+
+
+@contextmanager
+def left_as_it_was(module: nn.Module) -> Iterator[None]:
+    """Whatever is done inside, every part's mode and every parameter's gradient wish come back."""
+    modes = [(part, part.training) for part in module.modules()]
+    wishes = [(numbers, numbers.requires_grad) for numbers in module.parameters()]
+    try:
+        yield
+    finally:
+        for part, is_training in modes:
+            part.training = is_training
+        for numbers, is_wanted in wishes:
+            numbers.requires_grad_(is_wanted)
+
+
+def places_of_words(adapter: ModuleAdapter, text: str) -> Int[ndarray, "words 2"]:
+    """Where the adapter finds words, if they stand in the text one behind the other."""
+    found = [tuple(place) for place in adapter.words(text)]
+    if not all(len(place) == 2 for place in found):
+        raise DataError(f"words should give (start, end) of each word of {text!r:.60}.")
+    places = np.array(found, dtype=np.int64).reshape(-1, 2)
+    edges = np.concatenate([[0], places.ravel(), [len(text)]])
+    if (np.diff(edges) < 0).any() or (places[:, 0] == places[:, 1]).any():
+        raise DataError(
+            f"words should give places in the text, one behind the other; for {text!r:.60} of "
+            f"{len(text)} characters it gave {found!r:.80}."
+        )
+    return places
+
+
+def check_trace(trace: object, documents: Sequence[Words], classes: int) -> ModuleTrace:
+    """What `read` gave, if it has the right shapes and its weights are an attention."""
+    if not isinstance(trace, ModuleTrace):
+        raise DataError(f"read should give a heedful.ModuleTrace, not {type(trace).__name__}.")
+    shape = (len(documents), max(map(len, documents)))
+    _check_numbers("read", "weights", trace.weights, shape)
+    _check_numbers("read", "states", trace.states, (*shape, None))
+    _check_logits("read", trace.logits, (len(documents), classes))
+    if trace.embedded is not None:
+        _check_numbers("read", "embedded", trace.embedded, (*shape, None))
+    weights = trace.weights.detach().double()
+    inside = (weights * is_word(documents, weights.device)).sum(dim=1)
+    is_wrong = (torch.stack([inside, weights.sum(dim=1)]) - 1).abs().amax(dim=0) > TOLERANCE
+    is_wrong |= (weights < 0).any(dim=1)
+    if is_wrong.any():
+        row = int(is_wrong.int().argmax())
+        raise DataError(
+            "weights must be at least 0 and sum to 1 over a document's words; those of "
+            f"{' '.join(documents[row])!r:.60} sum to {inside[row]:.3g}, and with what stands on "
+            f"padding to {weights[row].sum():.3g}. Padding stands behind the words and gets 0."
+        )
+    return trace
+
+
+def check_decision(logits: object, documents: int, classes: int) -> Tensor:
+    """What `decide` gave, if it is a row of logits per document."""
+    return _check_logits("decide", logits, (documents, classes))
+
+
+def check_same(
+    probabilities: Tensor, expected: Tensor, documents: Sequence[Words], difference: str
+) -> None:
+    """Refuse an adapter that gives two answers to the same question."""
+    gaps = (probabilities - expected).abs().amax(dim=-1)
+    worst = int(gaps.argmax())
+    if gaps[worst] > TOLERANCE:
+        shown = [row[worst].tolist() for row in (expected, probabilities)]
+        one, other = (", ".join(f"{share:.3f}" for share in row[:4]) for row in shown)
+        raise DataError(
+            difference.format(text=f"{' '.join(documents[worst])!r:.60}", one=one, other=other)
+        )
+
+
+def is_word(documents: Sequence[Words], device: torch.device) -> Bool[Tensor, "batch words"]:
+    """True where a document has a word."""
+    lengths = torch.tensor([len(words) for words in documents])
+    return (torch.arange(max(1, int(lengths.max()))) < lengths.unsqueeze(1)).to(device)
+
+
+def _check_logits(method: str, logits: object, shape: tuple[int, int]) -> Tensor:
+    found = _check_numbers(method, "logits", logits, shape)
+    if (found >= 0).all() and torch.allclose(found.sum(dim=-1), found.new_ones(()), atol=1e-6):
+        raise DataError(
+            f"{method} should give logits; these look like probabilities, which sum to 1. Give "
+            "what goes into the softmax, or their logarithm."
+        )
+    return found
+
+
+def _check_numbers(method: str, name: str, found: object, shape: tuple[int | None, ...]) -> Tensor:
+    """A tensor of finite floats; None in the shape stands for any size."""
+    axes = {"weights": "documents, words", "logits": "documents, classes"}
+    wanted = f"({', '.join('any' if size is None else str(size) for size in shape)})"
+    if not isinstance(found, Tensor) or not found.is_floating_point():
+        kind = found.dtype if isinstance(found, Tensor) else type(found).__name__
+        raise DataError(
+            f"{name} of {method} should be a tensor of floating-point numbers, not {kind}."
+        )
+    if found.dim() != len(shape) or any(
+        size is not None and size != own for size, own in zip(shape, found.shape, strict=True)
+    ):
+        raise DataError(
+            f"{name} of {method} should have the shape ({axes.get(name, 'documents, words, size')})"
+            f" = {wanted}; they have {tuple(found.shape)}."
+        )
+    if found.is_inference():
+        raise DataError(
+            f"{name} of {method} were made under torch.inference_mode, which gradients cannot go "
+            "through. Drop it: heedful sees to the mode."
+        )
+    if not found.isfinite().all():
+        raise DataError(f"{name} of {method} hold numbers that are not finite, in eval mode.")
+    return found

@@ -1,0 +1,178 @@
+"""Methods of Captum as measures: whatever attributes a prediction to its inputs can be audited.
+
+heedful never imports Captum. A method is whatever makes an object with `attribute` of a forward
+function: a class of `captum.attr`, a function that calls one, or an object made of any model,
+which is then copied and given ours. It attributes to embeddings or, if it is a method for layers,
+to what a layer makes of them.
+"""
+
+import copy
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Literal, cast
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from heedful.errors import ConfigError, nearest
+from heedful.importance.measure import Target, TokenScores, gradients_in_eval, kebab
+from heedful.model.classifier import AttentionClassifier
+from heedful.text.batching import Batch
+
+Of = Literal["logits", "probabilities"]
+WORDS_AS_WHOLES = ("feature_mask", "sliding_window_shapes")
+OURS = ("inputs", "target", "additional_forward_args")
+
+
+class FromEmbedded(nn.Module):
+    """The forward pass that a method sees: embeddings in, logits or probabilities out."""
+
+    def __init__(self, model: AttentionClassifier, of: Of) -> None:
+        super().__init__()
+        self.model = model
+        self.of = of
+
+    def forward(
+        self, embedded: Float[Tensor, "batch tokens size"], is_token: Bool[Tensor, "batch tokens"]
+    ) -> Float[Tensor, "batch classes"]:
+        """Everything after the embedding."""
+        logits = self.model.read(embedded, is_token).logits
+        return logits if self.of == "logits" else logits.softmax(dim=-1)
+
+
+@dataclass(frozen=True)
+class CaptumMeasure:
+    """A method of Captum with its options, as a measure of importance.
+
+    importance_t = sum over the vector at t of what the method attributes to its components
+
+    Methods that take features away (ablation, Shapley values, LIME) take words as wholes: the value
+    of a word is then its own, not a sum.
+    """
+
+    method: Callable[[nn.Module], Any]
+    name: str
+    of: Of = "logits"
+    options: dict[str, Any] = field(default_factory=dict)
+    seed: int = 0
+
+    def __call__(self, model: AttentionClassifier, batch: Batch, target: Target) -> TokenScores:
+        """The scores; see the class."""
+        place = batch.is_token.device
+        others = [place] if place.type == "cuda" else []
+        # Methods that draw take PyTorch's own generator: the same draws every time, and nobody
+        # else's are touched.
+        with gradients_in_eval(model), torch.random.fork_rng(others):
+            torch.manual_seed(self.seed)
+            embedded = model.embed(batch).detach().requires_grad_()
+            attribute = self._attribute(FromEmbedded(model, self.of))
+            options = self._filled_in(attribute, embedded)
+            found = attribute(
+                embedded, target=target, additional_forward_args=(batch.is_token,), **options
+            )
+        vectors = self._checked(found, batch)
+        is_whole = not options.keys().isdisjoint(WORDS_AS_WHOLES)
+        scores = vectors.mean(dim=-1) if is_whole else vectors.sum(dim=-1)
+        return (scores.to(embedded.dtype) * batch.is_token).detach()
+
+    def _attribute(self, forward: FromEmbedded) -> Callable[..., Any]:
+        made = self.method(forward)
+        if getattr(made, "layer", None) is forward.model.embedding:
+            raise ConfigError(
+                f"{self.name} attributes to the embeddings, where heedful starts from: take the "
+                "same method without a layer, such as IntegratedGradients."
+            )
+        attribute = getattr(made, "attribute", None)
+        if not callable(attribute):
+            raise ConfigError(
+                f"{self.name} should make an object with a method `attribute` of a forward "
+                "function, as the classes of captum.attr do."
+            )
+        return attribute
+
+    def _filled_in(
+        self, attribute: Callable[..., Any], embedded: Float[Tensor, "batch tokens size"]
+    ) -> dict[str, Any]:
+        """The options, and what a method wants to be told that only the batch can tell."""
+        takes = inspect.signature(attribute).parameters
+        has_more = any(each.kind is inspect.Parameter.VAR_KEYWORD for each in takes.values())
+        for option in self.options:
+            if option not in takes and not has_more:
+                raise ConfigError(
+                    f"{self.name} takes no {option!r}.{nearest(option, takes)} "
+                    f"Known: {', '.join(name for name in takes if name not in OURS)}."
+                )
+        known: dict[str, Any] = {}
+        if "baselines" in takes and takes["baselines"].default is inspect.Parameter.empty:
+            known["baselines"] = torch.zeros_like(embedded)
+        if "feature_mask" in takes:
+            places = torch.arange(embedded.shape[1], device=embedded.device)
+            known["feature_mask"] = places.view(1, -1, 1).expand_as(embedded).contiguous()
+        if "sliding_window_shapes" in takes:
+            known["sliding_window_shapes"] = (1, embedded.shape[2])
+        return known | self.options
+
+    def _checked(self, found: object, batch: Batch) -> Float[Tensor, "batch tokens size"]:
+        if isinstance(found, tuple) and len(found) == 1:  # of a layer
+            (found,) = found
+        shape = batch.is_token.shape
+        if isinstance(found, Tensor) and found.dim() == 3 and found.shape[:2] == shape:
+            return found
+        came = tuple(found.shape) if isinstance(found, Tensor) else type(found).__name__
+        raise ConfigError(
+            f"{self.name} should attribute to the vector of each word, {tuple(shape)} of them; it "
+            f"gave {came}. Name a layer that keeps the words apart, and ask for nothing beside the "
+            "attributions."
+        )
+
+
+def from_captum(
+    method: object, *, name: str | None = None, of: Of = "logits", seed: int = 0, **options: object
+) -> CaptumMeasure:
+    """A method of Captum as a measure; `options` go to its `attribute`.
+
+    from_captum(captum.attr.IntegratedGradients, n_steps=50)
+    from_captum(lambda forward: LayerIntegratedGradients(forward, forward.model.encoder), name="…")
+    """
+    if taken := sorted(set(options) & set(OURS)):
+        raise ConfigError(f"{', '.join(taken)}: heedful gives these itself. Leave them out.")
+    if of not in ("logits", "probabilities"):
+        raise ConfigError(f"of should be logits or probabilities, not {of!r}.")
+    make = _maker(method)
+    return CaptumMeasure(make, name or f"captum-{_usual_name(method)}", of, options, seed)
+
+
+def _maker(method: object) -> Callable[[nn.Module], Any]:
+    """Whatever makes an object of a forward function; an object is copied and gets another."""
+    attributes = callable(getattr(method, "attribute", None))
+    is_object = attributes and not inspect.isclass(method)
+    if is_object and callable(getattr(method, "forward_func", None)):
+        return partial(_with_forward, method)
+    is_class = attributes and inspect.isclass(method)
+    is_function = callable(method) and not attributes and not isinstance(method, type | nn.Module)
+    if not (is_class or is_function):
+        raise ConfigError(
+            f"{method!r:.80} is no method of Captum: give a class of captum.attr, an object of "
+            "one, or a function that makes one of a forward function."
+        )
+    return cast(Callable[[nn.Module], Any], method)
+
+
+def _usual_name(method: object) -> str:
+    """From the class or the function."""
+    named = method if inspect.isclass(method) or inspect.isfunction(method) else type(method)
+    if named.__name__ in ("<lambda>", "partial"):
+        raise ConfigError(f"{method!r:.80} has no name that says what it is: give it as `name`.")
+    return kebab(named.__name__)
+
+
+def _with_forward(method: object, forward: nn.Module) -> object:
+    """The same method, its options kept, asked of another forward function."""
+    other = copy.copy(method)
+    for name in ("forward_func", "model"):  # methods that hook modules keep it twice
+        if name in vars(method):
+            setattr(other, name, forward)
+    return other
