@@ -160,6 +160,11 @@ def test_with_it_come_small_steps_unless_something_else_is_said():
     assert Settings().with_(encoder="gru") == Settings().with_(encoder=encoders.make("gru"))
 
 
+def test_word_vectors_beside_it_are_refused_not_ignored():
+    with pytest.raises(ConfigError, match="brings vectors of its own"):
+        Settings().with_(encoder="pretrained", vectors="glove.txt")
+
+
 def test_a_run_needs_its_source_no_more(folder, tmp_path, small_task):
     copied = tmp_path / "copy"
     shutil.copytree(folder, copied)

@@ -49,6 +49,8 @@ class ModelSettings:
         within(0, 1, dropout=self.dropout)
         size(embedding_size=self.embedding_size)
         at_least(0, embedding_bound=self.embedding_bound)
+        if self.vectors is not None and isinstance(self.encoder, Pretrained):
+            raise ConfigError("a pretrained encoder brings vectors of its own: drop vectors.")
 
 
 def build_model(
