@@ -1,3 +1,6 @@
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
@@ -80,3 +83,23 @@ def test_a_damaged_part_is_measured_again(tmp_path):
     assert PartsInFolder(tmp_path, {}).get(0) is None
     again = run(PartsInFolder(tmp_path, {}))
     assert again.answers == whole.answers
+
+
+def test_parts_kept_in_a_folder_are_not_held_in_memory_too(tmp_path):
+    written, held = [], []
+
+    class Counted(PartsInFolder):
+        def put(self, group, part):
+            super().put(group, part)
+            written.append([weakref.ref(measured) for measured in part.values()])
+
+        def get(self, group):
+            part = super().get(group)
+            if part is not None:  # all are measured, and a question is concluded
+                gc.collect()
+                held.append(sum(any(one() for one in each) for each in written))
+            return part
+
+    run(Counted(tmp_path, {}))
+    assert len(written) > 3
+    assert max(held) <= 1  # the last group's

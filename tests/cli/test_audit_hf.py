@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from functools import wraps
 from pathlib import Path
 
 import pandas
@@ -76,6 +77,32 @@ def test_one_reading_is_shown_whole_and_as_json(heedful, saved, documents):
     assert list(found["audits"]) == ["rollout"]
     assert found["audits"]["rollout"]["about"]["architecture"] == "BertForSequenceClassification"
     assert heedful(*ask, "--fail-on", "not-safe").code == 1
+
+
+def test_memory_that_ran_short_is_told_everywhere(heedful, saved, documents, monkeypatch):
+    kind = transformers.BertForSequenceClassification
+    forward = kind.forward
+
+    @wraps(forward)
+    def scarce(self, input_ids, **more):
+        if len(input_ids) > 4:
+            raise torch.OutOfMemoryError("CUDA out of memory.")
+        return forward(self, input_ids, **more)
+
+    ask = ("audit", f"hf:{saved}", documents, "--ask", "leak-free", "--readout", "last-cls")
+    ask = (*ask, "--readout", "mean-layers", "--documents", "8")
+    note = "memory ran short, so some texts were read in smaller batches"
+    assert "memory ran short" not in heedful(*ask).err
+    monkeypatch.setattr(kind, "forward", scarce)
+    answer = heedful(*ask, "-o", "audit")
+    assert answer.code == 0, answer.err
+    assert answer.err.count(note) == 1
+    for reading in ("1-last-cls", "2-mean-layers"):
+        about = json.loads(Path(f"audit/{reading}/audit.json").read_text())["about"]
+        assert about["notes"] == [note]
+    assert json.loads(Path("audit/readings.json").read_text())["notes"] == [note]
+    assert note in Path("audit/report.html").read_text()
+    assert json.loads(heedful(*ask, "--json").out)["notes"] == [note]
 
 
 def test_a_killed_audit_goes_on(heedful, saved, documents, monkeypatch):

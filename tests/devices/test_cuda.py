@@ -60,7 +60,7 @@ def assert_same_numbers(ours: dict, theirs: dict) -> None:
 @pytest.mark.parametrize("encoder", [*ENCODERS, "pretrained"])
 def test_audits_agree(encoder, tiny):
     trained = a_run(encoder)
-    settings = AuditSettings(bootstrap=100)
+    settings = AuditSettings()
     documents = Documents(CORPUS.test[:40])
     here, there = (
         audit(ClassifierSubject(run, precision="fp32"), documents, settings)
@@ -70,7 +70,10 @@ def test_audits_agree(encoder, tiny):
     assert_same_numbers(here.columns, there.columns)
     for mine, other in zip(here.answers, there.answers, strict=True):
         for test, same in zip(mine.tests, other.tests, strict=True):
-            assert test.value == pytest.approx(same.value, abs=CLOSE), (mine.question, test)
+            # k-means may put a state that stands between two clusters into either.
+            close = 0.01 if test.name == "mutual information" else CLOSE
+            other_value = pytest.approx(same.score.value, abs=close, nan_ok=True)
+            assert test.score.value == other_value, (mine.question, test.name)
 
 
 @pytest.mark.parametrize("measure", importances)

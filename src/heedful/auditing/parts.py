@@ -6,7 +6,7 @@ written beside its place and moved there, so a kill loses at most the group in f
 
 import shutil
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -58,8 +58,8 @@ class PartsInFolder(Parts):
         self._folder = RunFolder(path / runs.PARTS)
         self._request = dict(request)
         self._making = Lock()
-        if not self._folder.path.is_dir():
-            return  # made with the first part
+        if not (self._folder.path / runs.REQUEST).is_file():
+            return  # written with the first part
         before = self._folder.read_json(runs.REQUEST)
         for name, value in request.items():
             if before.get(name) != value:
@@ -86,9 +86,9 @@ class PartsInFolder(Parts):
         from safetensors.numpy import save
 
         with self._making:
-            if not self._folder.path.is_dir():
+            if not (self._folder.path / runs.REQUEST).is_file():
                 with environment_failures(self._folder.path):
-                    self._folder.path.mkdir(parents=True)
+                    self._folder.path.mkdir(parents=True, exist_ok=True)  # or another process did
                 self._folder.write_json(runs.REQUEST, self._request)
         self._folder.write_bytes(_file(group), save(_flattened(part)))
 
@@ -128,7 +128,7 @@ def _unflattened(flat: Mapping[str, ndarray]) -> Part:
 
 
 def joined(
-    parts: list[Part], groups: list[Int[ndarray, " _"]], question: str, documents: int
+    parts: Iterable[Part], groups: list[Int[ndarray, " _"]], question: str, documents: int
 ) -> Measured:
     """What a question found in all groups, in the order of the documents."""
     found = [part[question] for part in parts]

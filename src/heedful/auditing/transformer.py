@@ -16,8 +16,10 @@ from torch import Tensor
 from heedful.auditing.subject import Attentions, Decides, Probabilities, Reading, Subject, Words
 from heedful.auditing.transformer_gradients import BY_GRADIENT, input_gradients, weight_gradients
 from heedful.auditing.transformer_model import TransformerModel
+from heedful.auditing.transformer_search import seek
 from heedful.auditing.transformer_words import PieceBatch, Pieces, shortened
 from heedful.counterfactual import Counterfactual
+from heedful.counterfactual.adversarial import Adversarial
 from heedful.counterfactual.simple import Permuted, uniform
 from heedful.errors import ConfigError
 from heedful.readouts import Attended, Readout, readouts
@@ -27,8 +29,6 @@ from heedful.training.task import Label
 
 NOTHING_TRAINED = "it takes models trained anew, and a Hugging Face model is audited as it is"
 REFUSED = {
-    "exclusive": "a search for other weights inside the model takes a backward pass through all of "
-    "its layers for each of hundreds of steps",
     "grounded": "the states of a Transformer mix the whole text at every layer; none belongs to "
     "the attention that is read out",
     "discerning": "the words of its training documents are not known",
@@ -55,6 +55,16 @@ class TransformerSubject(Subject):
             "attention", "leave-one-out", *BY_GRADIENT, *held, "attention-x-gradient", "random"
         )  # fmt: skip
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of its audit should know of how it was read."""
+        is_plain = self.readout.needs_values and not self.model.squares
+        plain = (
+            f"{readouts.name_of(self.readout)} takes the lengths of values as they are: the matrix "
+            f"that {type(self.model.model).__name__} sends them through was not found"
+        )
+        return (*((plain,) if is_plain else ()), *self.model.packer.notes)
+
     def refuses(self, question: str) -> str:
         """What makes no sense for a model that is audited as it is."""
         if question in ("decisive", "exclusive") and self.model.why_fixed:
@@ -69,7 +79,9 @@ class TransformerSubject(Subject):
         def readout(attended: Attended, batch: PieceBatch) -> Tensor:
             return pool_to_words(self.readout(attended), batch.word_of, words)
 
-        rows, probabilities = self.model.attend(pieces, readout, self.readout.needs_gradients)
+        rows, probabilities = self.model.attend(
+            pieces, readout, self.readout.needs_gradients, self.readout.needs_values
+        )
         counts = np.array([len(some.offsets) for some in pieces])
         return Reading(
             texts=tuple(texts),
@@ -125,6 +137,8 @@ class TransformerSubject(Subject):
 class DecidingTransformer(TransformerSubject, Decides):
     """One that can also be made to attend otherwise."""
 
+    decides_slowly = True
+
     def decide(
         self, reading: Reading, attentions: Attentions
     ) -> Float[ndarray, "documents attentions classes"]:
@@ -151,16 +165,16 @@ class DecidingTransformer(TransformerSubject, Decides):
         return np.repeat(self.model.probabilities([""]), len(reading.texts), axis=0)
 
     def otherwise(self, reading: Reading, counterfactual: Counterfactual, seed: int) -> Attentions:
-        """Uniform weights, or the shown ones dealt out anew."""
-        rng = np.random.default_rng(seed)
+        """Uniform weights, the shown ones dealt out anew, or what an adversary finds."""
         if counterfactual is uniform:
-            words = reading.is_token.sum(axis=1, keepdims=True)
-            return (reading.is_token / np.maximum(words, 1))[:, None]
+            return reading.even[:, None]
         if isinstance(counterfactual, Permuted):
-            keys = rng.random((len(reading.texts), counterfactual.count, reading.weights.shape[1]))
-            order = np.where(reading.is_token[:, None], keys, 2.0).argsort(axis=-1)
-            return np.take_along_axis(reading.weights[:, None], order, axis=-1)
-        raise ConfigError(f"{counterfactual!r:.60} cannot be sought inside a Hugging Face model.")
+            return reading.permuted(counterfactual.count, np.random.default_rng(seed))
+        if not isinstance(counterfactual, Adversarial):
+            raise ConfigError(
+                f"{counterfactual!r:.60} cannot be sought inside a Hugging Face model."
+            )
+        return seek(self.model, self.readout, counterfactual, reading, seed)
 
 
 def subject_of(

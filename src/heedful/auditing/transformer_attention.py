@@ -156,6 +156,19 @@ def as_it_was(model: PreTrainedModel) -> Iterator[None]:
             config._attn_implementation_internal = way
 
 
+@contextmanager
+def parameters_held(model: PreTrainedModel) -> Iterator[None]:
+    """Parameters that ask for no gradient, so that a backward pass ends at what does."""
+    asking = [numbers for numbers in model.parameters() if numbers.requires_grad]
+    try:
+        for numbers in asking:
+            numbers.requires_grad_(False)
+        yield
+    finally:
+        for numbers in asking:
+            numbers.requires_grad_()
+
+
 def check_layers(weights: Sequence[Tensor], is_real: Bool[Tensor, "batch positions"]) -> None:
     """Attention from every position to every position, that sums to 1 over what is no padding."""
     if not weights:

@@ -69,6 +69,12 @@ class ReadingAudits:
         return next(iter(order or self.audits))
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What there is to say of how the readings were made, each thing once."""
+        said = [note for found in self.audits.values() for note in found.about.get("notes", ())]
+        return tuple(dict.fromkeys(said))
+
+    @property
     def instead(self) -> str:
         """What may be shown instead of the reading that tells most, if anything tells more."""
         return self.audits[self.best].instead
@@ -80,6 +86,7 @@ class ReadingAudits:
             "instead": self.instead,
             "verdicts": {name: found.verdict for name, found in self.audits.items()},
             "chance": self.chance,
+            "notes": list(self.notes),
             "ranking": plain(list(self.ranking)),
             "audits": {name: found.to_dict() for name, found in self.audits.items()},
         }
@@ -227,7 +234,6 @@ def _described(loaded: LoadedTransformer, name: str, count: int, level: float) -
         "readings_looked_at": count,
         "interval_level": level,
         "longest_input": model.cutter.most,
-        **({"notes": "; ".join(model.packer.notes)} if model.packer.notes else {}),
     }
 
 

@@ -2,10 +2,10 @@
 under other weights, gradients. Packed by length, so that little is padding; nothing is changed.
 """
 
-import hashlib
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -15,26 +15,29 @@ from numpy import ndarray
 from torch import Tensor, nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+from heedful.auditing.transformer_answers import RememberedAnswers
 from heedful.auditing.transformer_attention import (
     CannotWatch,
     Imposition,
     Watch,
+    WordWeights,
     as_it_was,
     check_layers,
     watching,
 )
+from heedful.auditing.transformer_outputs import output_maps
 from heedful.auditing.transformer_packing import Packer, Rows
 from heedful.auditing.transformer_words import (
     PieceBatch,
     PieceCutter,
     Pieces,
-    most_positions,
 )
 from heedful.errors import ConfigError
+from heedful.model.pretrained import most_positions
 from heedful.readouts import Attended, Readout
+from heedful.readouts.family import Squares
 
 CELLS_AT_ONCE = 2**25  # of all attention matrices that are kept at a time
-KNOWN_TEXTS = 400_000  # whose probabilities are remembered: readouts ask for the same ones
 PROBE = ("some words to find out how the model reads", "two words")
 
 Reads = Literal["first", "last", "all"]
@@ -52,36 +55,26 @@ class TransformerModel:
         ]
         self.cutter = PieceCutter(tokenizer, most_positions(model, tokenizer), names)
         self.packer = Packer(self.cutter, model.device)
-        self._known: dict[bytes, Float[ndarray, " classes"]] = {}
+        self._remembered = RememberedAnswers(int(model.config.num_labels or 0))
         self.reads: Reads = self._find_reads()
         self.why_fixed = ""  # why other weights cannot be imposed; nothing if they can
         self.layers, self.heads = self._find_attention()
 
     def probabilities(self, texts: Sequence[str]) -> Probabilities:
-        """Class probabilities of each text; texts that come again are not computed again."""
-        keys = [
-            hashlib.blake2b(t.encode("utf-8", "replace"), digest_size=16).digest() for t in texts
-        ]
-        unknown = {
-            key: text for key, text in zip(keys, texts, strict=True) if key not in self._known
-        }
-        found = dict(zip(unknown, self._predict(list(unknown.values())), strict=True))
-        known = [found[key] if key in found else self._known[key] for key in keys]
-        while self._known and len(self._known) + len(found) > KNOWN_TEXTS:
-            self._known.pop(next(iter(self._known)))
-        self._known |= found
-        return np.stack(known) if known else np.zeros((0, int(self.model.config.num_labels or 0)))
+        """Class probabilities of each text; most that come again are not computed again."""
+        return self._remembered(texts, self._predict)
 
     def attend(
         self,
         pieces: Sequence[Pieces],
         readout: Callable[[Attended, PieceBatch], Tensor],
         needs_gradients: bool = False,
+        needs_values: bool = False,
     ) -> tuple[list[Tensor], Probabilities]:
         """What `readout` makes of the attention to each text, a row each, and probabilities."""
 
         def read(batch: PieceBatch, _: Rows) -> list[tuple[Tensor, Tensor]]:
-            attended, logits = self.attended(batch, needs_gradients)
+            attended, logits = self.attended(batch, needs_gradients, needs_values)
             rows = readout(attended, batch).detach().cpu()
             return list(zip(rows, probabilities_of(logits), strict=True))
 
@@ -93,7 +86,7 @@ class TransformerModel:
         return list(rows), np.stack([share.numpy() for share in shares])
 
     def attended(
-        self, batch: PieceBatch, needs_gradients: bool = False
+        self, batch: PieceBatch, needs_gradients: bool = False, needs_values: bool = False
     ) -> tuple[Attended, Float[Tensor, "batch classes"]]:
         """One forward pass, watched."""
         watch = Watch()
@@ -120,7 +113,9 @@ class TransformerModel:
                 ]
         layers = [layer.detach() for layer in weights]
         values = [value.detach() for value in watch.values]
-        return Attended(layers, self.is_read(batch), values, slopes), output.logits.detach()
+        squares = self.squares if needs_values else ()
+        attended = Attended(layers, self.is_read(batch), values, slopes, squares)
+        return attended, output.logits.detach()
 
     def decide(
         self,
@@ -130,21 +125,35 @@ class TransformerModel:
         imposed: Float[ndarray, "variants words"],
     ) -> Probabilities:
         """Probabilities with other weights in the rows that a readout looks at."""
-        layers, heads = readout.layers(self.layers), readout.heads(self.heads)
 
         def decided(batch: PieceBatch, rows: Rows) -> list[Tensor]:
             own, other = (torch.from_numpy(w[rows]).to(self.model.device) for w in (shown, imposed))
-            is_read = self.is_read(batch)
-            impose = Imposition.of(layers, heads, is_read, batch.word_of, own, other)
-            watch = Watch(impose, keeps=False)
-            with torch.inference_mode(), watching(self.model, watch):
-                logits = self.model(**batch.inputs).logits
-            if watch.calls != self.layers:
-                raise CannotWatch(f"{watch.calls} layers attended, {self.layers} did before")
-            return list(probabilities_of(logits))
+            with torch.inference_mode():
+                return list(probabilities_of(self.logits_under(batch, readout, own, other)))
 
         found = self.packer.run(pieces, decided)
         return np.stack([share.numpy() for share in found])
+
+    def logits_under(
+        self, batch: PieceBatch, readout: Readout, shown: WordWeights, imposed: WordWeights
+    ) -> Float[Tensor, "batch classes"]:
+        """The logits of texts with other weights imposed, by which they can be differentiated."""
+        layers, heads = readout.layers(self.layers), readout.heads(self.heads)
+        impose = Imposition.of(layers, heads, self.is_read(batch), batch.word_of, shown, imposed)
+        watch = Watch(impose, keeps=False)
+        with watching(self.model, watch):
+            logits = self.model(**batch.inputs).logits
+        if watch.calls != self.layers:
+            raise CannotWatch(f"{watch.calls} layers attended, {self.layers} did before")
+        return logits
+
+    @cached_property
+    def squares(self) -> tuple[Squares, ...]:
+        """What layers do to the lengths of values; nothing where it cannot be found out."""
+        if self.why_fixed:
+            return ()
+        batch = self.cutter.pad(self.cutter.encode(PROBE)).to(self.model.device)
+        return tuple(output.squares() for output in output_maps(self.model, batch))
 
     def is_read(self, batch: PieceBatch) -> Bool[Tensor, "batch positions"]:
         """The positions whose state the classifier reads."""

@@ -11,6 +11,8 @@ from numpy import ndarray
 from heedful.auditing.transformer_words import PieceBatch, PieceCutter, Pieces
 
 POSITIONS_AT_ONCE = 8192  # of a forward pass
+SHORT_OF_MEMORY = ("out of memory", "can't allocate memory")  # on a GPU, on a CPU
+SMALLER_BATCHES = "memory ran short, so some texts were read in smaller batches"
 
 Rows = Int[ndarray, " batch"]
 Result = TypeVar("Result")
@@ -57,10 +59,9 @@ class Packer:
             batch = self.cutter.pad([pieces[row] for row in rows]).to(self.device)
             return run(batch, rows)
         except RuntimeError as error:
-            if len(rows) == 1 or "out of memory" not in str(error).lower():
+            if len(rows) == 1 or not any(words in str(error).lower() for words in SHORT_OF_MEMORY):
                 raise
-            note = "memory ran short, so some texts were read in smaller batches"
-            self.notes += [note] if note not in self.notes else []
+            self.notes += [SMALLER_BATCHES] if SMALLER_BATCHES not in self.notes else []
         half = len(rows) // 2
         parts = (self._or_halved(pieces, part, run) for part in (rows[:half], rows[half:]))
         return [result for part in parts for result in part]

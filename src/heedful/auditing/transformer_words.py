@@ -54,7 +54,9 @@ class PieceBatch:
 
     def repeated(self, times: int) -> "PieceBatch":
         """Every text several times, one after the other."""
-        inputs = {name: numbers.repeat_interleave(times, 0) for name, numbers in self.inputs.items()}
+        inputs = {
+            name: numbers.repeat_interleave(times, 0) for name, numbers in self.inputs.items()
+        }
         word_of, is_real = (x.repeat_interleave(times, 0) for x in (self.word_of, self.is_real))
         return PieceBatch(inputs, word_of, is_real)
 

@@ -54,6 +54,7 @@ def audit_transformer(
     from heedful.auditing.transformer_audits import audit_readings, subjects_of
     from heedful.auditing.transformer_loading import load_transformer
     from heedful.cli import show
+    from heedful.model.hub import quieten
     from heedful.readouts import readouts
     from heedful.report import write_report
     from heedful.runs import RunFolder
@@ -63,7 +64,7 @@ def audit_transformer(
         readouts.make(readout)
     if heads and ask is not None and "telling" not in ask:
         raise UsageError("--heads ranks by telling: ask it too.")
-    _quieten()
+    quieten()
     loaded = load_transformer(name, device)
     loaded, documents, note = loaded.with_labels_of(found[0])
     subjects, notes = subjects_of(loaded, wanted)
@@ -101,6 +102,9 @@ def audit_transformer(
             parts=parts.get,
             about={"data": data},
         )
+    if not quiet:
+        for sentence in result.notes:
+            show.note(f"note: {sentence}")
     if output is not None:
         for reading, audit in result.audits.items():
             audit.save(folders[reading])
@@ -231,11 +235,3 @@ def _fingerprint(documents: "Documents") -> str:
 
     said = repr([(d.text, d.label, d.rationale) for d in documents])
     return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-
-
-def _quieten() -> None:
-    """Loading bars and log lines of transformers would stand between ours."""
-    from transformers.utils import logging
-
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()

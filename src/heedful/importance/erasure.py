@@ -42,7 +42,7 @@ def ablation(model: AttentionClassifier, batch: Batch, target: Target) -> TokenS
     embedded = model.embed(batch)
     whole = target_probability(model.read(embedded, batch.is_token).logits, target)
     rows, places = batch.is_token.nonzero(as_tuple=True)
-    scores = torch.zeros_like(embedded[..., 0])
+    scores = whole.new_zeros(embedded.shape[:2])
     at_once = max(1, TOKENS_AT_ONCE // embedded.shape[1])
     for some in torch.arange(len(rows), device=rows.device).split(at_once):
         row, place = rows[some], places[some]

@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from heedful.config import within
-from heedful.readouts.family import Attended, Layer, OfEveryLayer, PositionWeights, readouts
+from heedful.readouts.family import Attended, OfEveryLayer, PositionWeights, Squares, readouts
 
 
 @readouts.register("rollout")
@@ -57,11 +57,12 @@ class AttentionTimesGradient(OfEveryLayer):
 @readouts.register("value-norm")
 @dataclass(frozen=True)
 class ValueNorm(OfEveryLayer):
-    """The row that the classifier reads, times the length of what it takes; mean over all.
+    """The row that the classifier reads, times the length of what it adds; mean over all.
 
-    weight_t = mean over layers and heads of weight_t * |value_t|
+    weight_t = mean over layers and heads of weight_t * |W value_t|
 
-    After Kobayashi et al. (arXiv:2004.10102), who also apply the layer's output matrix.
+    W is the head's part of the layer's output matrix (Kobayashi et al., arXiv:2004.10102). Where it
+    is not known, the length of the value itself stands in its place.
     """
 
     needs_values = True
@@ -69,14 +70,19 @@ class ValueNorm(OfEveryLayer):
     def __call__(self, attended: Attended) -> PositionWeights:
         """The weights; see the class."""
         rows = []
-        for layer, values in zip(attended.weights, attended.values, strict=True):
-            lengths = _for_each_head(values.norm(dim=-1), layer)
+        for number, (layer, shared) in enumerate(
+            zip(attended.weights, attended.values, strict=True)
+        ):
+            values = shared.repeat_interleave(layer.shape[1] // shared.shape[1], dim=1)
+            squares = attended.squares[number] if attended.squares else None
+            lengths = values.norm(dim=-1) if squares is None else _lengths(values, squares)
             rows.append((attended.row(layer) * lengths).mean(dim=1))
         return torch.stack(rows).mean(dim=0)
 
 
-def _for_each_head(
-    lengths: Float[Tensor, "batch shared positions"], layer: Layer
+def _lengths(
+    values: Float[Tensor, "batch heads positions size"], squares: Squares
 ) -> Float[Tensor, "batch heads positions"]:
-    """Lengths of the values of each head, where several heads share theirs."""
-    return lengths.repeat_interleave(layer.shape[1] // lengths.shape[1], dim=1)
+    """sqrt(v' S v); never negative, whatever the rounding."""
+    exact = values.to(squares.dtype)
+    return ((exact @ squares) * exact).sum(dim=-1).clamp(min=0).sqrt().to(values.dtype)

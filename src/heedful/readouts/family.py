@@ -17,6 +17,7 @@ from heedful.registry import Registry
 
 Layer = Float[Tensor, "batch heads positions positions"]
 Values = Float[Tensor, "batch shared positions size"]  # several heads may share theirs
+Squares = Float[Tensor, "heads size size"]
 IsPosition = Bool[Tensor, "batch positions"]
 PositionWeights = Float[Tensor, "batch positions"]
 
@@ -29,6 +30,9 @@ class Attended:
     is_read: IsPosition  # rows whose state the classifier reads
     values: Sequence[Values] = ()  # what is attended to; none where the model does not show them
     gradients: Sequence[Layer] = ()  # of the predicted class's logit by the weights
+    squares: Sequence[
+        Squares
+    ] = ()  # W'W of each head's part W of a layer's output matrix, if known
 
     def row(self, matrix: Layer) -> Float[Tensor, "batch heads positions"]:
         """The row that the classifier reads; the mean where it reads several."""

@@ -73,7 +73,8 @@ class Trained:
             seed=seed,
             pretrained=self.pretrained,
         )
-        return model.to(self.device).eval()
+        like = self.model.embedding.weight
+        return model.to(like.device, like.dtype).eval()
 
     @property
     def longest_text(self) -> str:

@@ -21,6 +21,7 @@ from heedful.auditing.questions.question import (
 from heedful.auditing.record import Column, TestResult
 from heedful.auditing.subject import Decides, Reading
 from heedful.auditing.twins import Twin, adversary, context_free
+from heedful.errors import counted
 from heedful.training.settings import Settings
 
 ADVERSARY = "adversary-"
@@ -53,15 +54,20 @@ class Exclusive(Question):
         """The largest divergence found with the same prediction, and the largest there is."""
         subject, reading, settings = chunk.subject, chunk.reading, chunk.settings
         assert isinstance(subject, Decides)
-        found = subject.otherwise(reading, settings.search, chunk.seed)
-        moved = reading.moved(subject.decide(reading, found))
-        distance = reading.apart(found)
-        # The attention itself is always within epsilon, at distance 0.
-        allowed = np.where(moved <= settings.epsilon, distance, 0.0)
         columns = {
-            "epsilon_max_jsd": allowed.max(axis=1),
+            "epsilon_max_jsd": np.full(len(reading.texts), np.nan),
             "max_jsd": max_js_divergence(reading.weights, reading.is_token),
         }
+        everyone = np.ones_like(chunk.is_sampled)
+        rows = np.flatnonzero(chunk.is_sampled if subject.decides_slowly else everyone)
+        if len(rows):
+            looked_at = chunk.reading_of(rows)
+            found = subject.otherwise(looked_at, settings.search_in(subject), chunk.seed)
+            # Decided with once more: what a search says of itself is not relied on.
+            moved = looked_at.moved(subject.decide(looked_at, found))
+            # The attention itself is always within epsilon, at distance 0.
+            allowed = np.where(moved <= settings.epsilon, looked_at.apart(found), 0.0)
+            columns["epsilon_max_jsd"][rows] = allowed.max(axis=1)
         columns |= _distances(reading, chunk.twins.named(ADVERSARY), "adversary")
         control = chunk.twins.subjects.get(CONTROL)
         if control is not None:
@@ -71,15 +77,15 @@ class Exclusive(Question):
 
     def conclude(self, found: Found) -> Conclusion:
         """Between the farthest attention there is and none: lower is better."""
-        columns, search = found.columns, found.settings.search
+        search = found.settings.search_in(found.subject)
+        value, most = found.columns["epsilon_max_jsd"], found.columns["max_jsd"]
         note = (
             f"{search.candidates} candidates, {search.steps} steps; "
             f"epsilon {found.settings.epsilon}"
         )
-        test = found.test(
-            "epsilon-max JSD", "lower", columns["epsilon_max_jsd"], columns["max_jsd"], 0.0,
-            note=note,
-        )  # fmt: skip
+        if (np.isnan(value) & ~np.isnan(most)).any():
+            note += f"; sought in a sample of {counted(int((~np.isnan(value)).sum()), 'document')}"
+        test = found.test("epsilon-max JSD", "lower", value, most, 0.0, note=note)
         trained = self._frontier(found)
         return Conclusion((test, *trained.tests), trained.evidence)
 

@@ -25,6 +25,7 @@ Patterns = Float[ndarray, "documents features"]
 APPROXIMATORS = ("approximator-chosen", "approximator-others")
 NO_LABELS = "too few documents carry a label"
 SMALLEST_SHARE = 1e-3  # probabilities are kept this far from 0, so that no document outweighs all
+TREE_DOCUMENTS = 5000  # that a tree of the classifier is shown, at most
 
 
 @questions.register("leak-free")
@@ -144,7 +145,15 @@ def _cross_fitted(
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
-    forest = RandomForestClassifier(100, min_samples_leaf=5, random_state=settings.seed, n_jobs=-1)
+    # A tree grows with the documents that it is shown, and a hundred of them are held at once.
+    is_large = len(labels) * (settings.folds - 1) // settings.folds > TREE_DOCUMENTS
+    forest = RandomForestClassifier(
+        100,
+        min_samples_leaf=5,
+        max_samples=TREE_DOCUMENTS if is_large else None,
+        random_state=settings.seed,
+        n_jobs=-1,
+    )
     folds = StratifiedKFold(settings.folds, shuffle=True, random_state=settings.seed)
     shares = cross_val_predict(forest, patterns, labels, cv=folds, method="predict_proba")
     classes, number = np.unique(labels, return_inverse=True)

@@ -16,7 +16,7 @@ from numpy import ndarray
 from heedful.auditing.metrics.registry import Better
 from heedful.auditing.record import Column, Table, TestResult
 from heedful.auditing.rules import judge
-from heedful.auditing.subject import Judge, Reading, Subject, Words
+from heedful.auditing.subject import Decides, Judge, Reading, Subject, Words
 from heedful.auditing.summary import NO_INTERVAL, BootstrapSettings, Score, estimate, score
 from heedful.auditing.twins import Twin, Twins
 from heedful.config import at_least, within
@@ -26,6 +26,9 @@ from heedful.registry import Registry
 from heedful.training.settings import Settings
 
 Columns = Mapping[str, Column]
+
+# Fewer and longer steps than Jain & Wallace's, and a tolerance nearer to epsilon.
+SHORT_SEARCH = Adversarial(steps=20, learning_rate=0.5, tolerance=0.04)
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,8 @@ class AuditSettings:
     flip_draws: int = 5  # random orders of erasing weights, as Serrano & Smith draw
     epsilon: float = 0.05  # how far an adversary may move the prediction
     search: Adversarial = field(default_factory=Adversarial)
-    sampled_documents: int = 300  # for what is costly: greedy erasure, influence, all measures
+    short_search: Adversarial = SHORT_SEARCH  # where each step takes a pass through the model
+    sampled_documents: int = 300  # for what is costly: greedy erasure, influence, short searches
     greedy_words: int = 10  # that greedy erasure deletes
     greedy_candidates: int = 20  # words of most leave-one-out importance that it chooses among
     state_words: int = 40_000  # about so many words' states are clustered
@@ -71,8 +75,19 @@ class AuditSettings:
             adversary_epochs=self.adversary_epochs,
             chosen_words=self.chosen_words,
         )
+        tolerance = max(self.search.tolerance, self.short_search.tolerance)
+        if self.epsilon < tolerance:
+            raise ConfigError(
+                f"an adversary may move the prediction by epsilon = {self.epsilon}, less than its "
+                f"search tolerates: {tolerance}. Give search and short_search smaller tolerances."
+            )
         if not self.adversary_weights:
             raise ConfigError("adversary_weights should name at least one weight.")
+
+    def search_in(self, subject: Subject) -> Adversarial:
+        """How adversarial weights of a subject are sought."""
+        is_slow = isinstance(subject, Decides) and subject.decides_slowly
+        return self.short_search if is_slow else self.search
 
     @property
     def middle_weight(self) -> float:
@@ -102,6 +117,12 @@ class Chunk:
         if measure not in self.measured:
             self.measured[measure] = self.subject.importance(self.reading, measure)
         return self.measured[measure]
+
+    def reading_of(self, rows: Int[ndarray, " chosen"]) -> Reading:
+        """Some of the documents, read anew unless they are all."""
+        if len(rows) == len(self.reading.texts):
+            return self.reading
+        return self.subject.read([self.reading.texts[row] for row in rows.tolist()])
 
     @property
     def seed(self) -> int:
