@@ -37,6 +37,7 @@ from heedful.model.classifier import Pooling, TextClassifier
 from heedful.model.encoders import EncoderSettings
 from heedful.model.hub import check_folder
 from heedful.model.outputs import OutputSettings
+from heedful.model.precision import Precision
 from heedful.model.projections import Projection
 from heedful.runs import CONFIG, RunFolder
 from heedful.text.documents import Corpus, Document, Documents, Split, share_out
@@ -228,6 +229,7 @@ def audit(
     *,
     labels: Labels | None = None,
     measures: Sequence[Measure] = (),
+    precision: Precision = "auto",
     judge: Judge | None = None,
     deep: str | Path | None = None,
     training: tuple[Any, ...] | None = None,
@@ -241,7 +243,8 @@ def audit(
     keeps the protocol of `Subject`, or a Hugging Face sequence classifier: a model with its
     `tokenizer`, a pair of them, or a pipeline, whose attention is read out as `readout` says
     (docs/transformers.md has several at once). `labels` go with documents that are plain texts;
-    `measures` are further ones of importance, for a `Classifier`. With `deep`, a folder, about
+    `measures` are further ones of importance, for a `Classifier`. `precision` "fp32" forbids bf16
+    for shortened texts on a GPU, which is checked before it is used. With `deep`, a folder, about
     twenty twins of a `Classifier` are trained there for the questions that take them; `training`
     are the texts and labels that it was fitted on, and dev where it had one.
     """
@@ -255,7 +258,7 @@ def audit(
         from heedful.auditing.transformer_audits import audit_readings, subjects_of
         from heedful.auditing.transformer_loading import of_anything
 
-        if (loaded := of_anything(classifier, tokenizer)) is not None:
+        if (loaded := of_anything(classifier, tokenizer, precision)) is not None:
             if deep is not None or judge is not None:
                 raise DataError(
                     "deep and judge are not for a Hugging Face model, audited as it is."
@@ -271,7 +274,7 @@ def audit(
         twins = _train_twins(classifier, settings or AuditSettings(), asked, Path(deep), training)
     if isinstance(classifier, Classifier):
         check_is_fitted(classifier)
-        classifier = ClassifierSubject(classifier.trained_, measures)
+        classifier = ClassifierSubject(classifier.trained_, measures, precision)
     if isinstance(classifier, ModuleAdapter):
         classifier = ModuleSubject(classifier)
     if not isinstance(classifier, Subject):

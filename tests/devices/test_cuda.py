@@ -11,6 +11,8 @@ from heedful.analysis.shortcuts import ShortcutSettings, probe_shortcuts
 from heedful.auditing.audit import audit
 from heedful.auditing.questions import AuditSettings
 from heedful.auditing.subjects import ClassifierSubject
+from heedful.auditing.transformer_audits import audit_readings, subjects_of
+from heedful.auditing.transformer_loading import of_pair
 from heedful.importance import importances
 from heedful.importance.explanation import explain
 from heedful.model.encoders import Pretrained, encoders
@@ -23,6 +25,7 @@ from heedful.training.task import Task
 from heedful.training.train import train
 from heedful.training.trained import Trained
 from tests.model.tiny_pretrained import tiny_source
+from tests.readouts.tiny import fine_tuned, planted_documents
 
 pytestmark = [
     pytest.mark.cuda,
@@ -147,3 +150,20 @@ def test_the_probe_runs_there():
     task = Task.from_corpus(CORPUS, {})
     settings = ShortcutSettings(seeds=(1,), epochs=1)
     assert probe_shortcuts(task, settings, device="cuda").arms
+
+
+def test_readings_of_a_transformer_agree():
+    documents = planted_documents(24)
+    model, tokenizer = fine_tuned()
+    reports = []
+    for device in ("cpu", "cuda"):
+        loaded = of_pair(copy.deepcopy(model).to(device), tokenizer, precision="fp32")
+        loaded, matched, _ = loaded.with_labels_of(documents)
+        subjects, _ = subjects_of(loaded, ["last-cls", "rollout", "attention-x-gradient"])
+        # Not agreeing: this model is so sure that what most words add is rounding, whose ranks no
+        # two machines agree on.
+        asked = ["decisive", "telling"]
+        reports.append(audit_readings(loaded, subjects, matched, AuditSettings(), asked))
+    here, there = reports
+    for name, found in here.audits.items():
+        assert_same_numbers(found.columns, there.audits[name].columns)

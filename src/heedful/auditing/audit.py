@@ -67,18 +67,11 @@ def audit(
     `judge` says whose predictions telling looks at; without one, the subject's own. `twins` are
     models trained anew, for the questions that take them.
     """
-    settings, request, twins = settings or AuditSettings(), request or Request(), twins or Twins()
-    if not len(documents):
-        raise DataError("there is no document to audit on.")
-    if settings.rationale_words is None:
-        settings = replace(settings, rationale_words=mean_rationale_words(documents))
-    names = dict.fromkeys(asked or questions)
-    asking = sorted(map(questions.make, names), key=lambda question: question.place)
-    _check_labels(subject, documents)
-    why_not = {q.name: subject.refuses(q.name) or q.why_not(subject, twins) for q in asking}
+    request, twins = request or Request(), twins or Twins()
+    asked_of = Asked(subject, judge or subject, twins)
+    settings, asking, why_not = _prepared(asked_of, documents, settings, asked)
     able = [question for question in asking if not why_not[question.name]]
     plan = _plan(documents, settings, request)
-    asked_of = Asked(subject, judge or subject, twins)
     parts, groups = _measure(asked_of, documents, settings, able, plan, request)
     chosen = np.sort(np.concatenate(groups))
     position = np.full(len(documents), -1)
@@ -133,6 +126,48 @@ def audit(
     return replace(result, shown=show_documents(subject, result, order[order >= 0]))
 
 
+@in_full()
+def measure_share(
+    subject: Subject,
+    documents: Documents,
+    settings: AuditSettings,
+    asked: Sequence[str] | None,
+    request: Request,
+    share: int,
+    shares: int,
+) -> None:
+    """Measure one of so many shares of an audit into the parts of `request`, for `audit` to find.
+
+    Shares may be measured at the same time, anywhere: what comes out is the same.
+    """
+    asked_of = Asked(subject, subject, Twins())
+    settings, asking, why_not = _prepared(asked_of, documents, settings, asked)
+    able = [question for question in asking if not why_not[question.name]]
+    plan = _plan(documents, settings, request)
+    _measure(asked_of, documents, settings, able, plan, request, share, shares)
+
+
+def _prepared(
+    asked_of: "Asked",
+    documents: Documents,
+    settings: AuditSettings | None,
+    asked: Sequence[str] | None,
+) -> tuple[AuditSettings, list[Question], dict[str, str]]:
+    """The settings in numbers, the questions in order, and why some cannot be asked."""
+    settings, subject = settings or AuditSettings(), asked_of.subject
+    if not len(documents):
+        raise DataError("there is no document to audit on.")
+    if settings.rationale_words is None:
+        settings = replace(settings, rationale_words=mean_rationale_words(documents))
+    names = dict.fromkeys(asked or questions)
+    asking = sorted(map(questions.make, names), key=lambda question: question.place)
+    _check_labels(subject, documents)
+    why_not = {
+        q.name: subject.refuses(q.name) or q.why_not(subject, asked_of.twins) for q in asking
+    }
+    return settings, asking, why_not
+
+
 BASE = "documents"  # what is noted of each document, whatever is asked
 
 
@@ -152,8 +187,10 @@ def _measure(
     able: Sequence[Question],
     plan: list[list[Group]],
     request: Request,
+    share: int = 0,
+    shares: int = 1,
 ) -> tuple[Callable[[], Iterator[Part]], list[Group]]:
-    """All groups measured, wave by wave, until they end or time does.
+    """All groups (or every so many-th) measured, wave by wave, until they end or time does.
 
     The parts are taken from where they are kept each time they are asked for, so that of an audit
     kept in a folder no more than one question's numbers stand in memory twice.
@@ -180,9 +217,11 @@ def _measure(
             if request.seconds is not None and done and needed > request.seconds:
                 break
             numbers = range(len(groups), len(groups) + len(wave))
-            for _, group in zip(pool.map(measured, numbers, wave), wave, strict=True):
-                groups.append(group)
+            mine = {n: group for n, group in zip(numbers, wave, strict=True) if n % shares == 0}
+            parts = pool.map(measured, mine, mine.values())
+            for group, _ in zip(mine.values(), parts, strict=True):
                 request.advance(len(group))
+            groups += wave
     return lambda: map(measured, range(len(groups)), groups), groups
 
 

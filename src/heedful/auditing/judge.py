@@ -51,7 +51,7 @@ class TrainedJudge(Judge):
             is_left = (of_words @ covers.T.astype(np.int64)) > 0
             kept[np.ix_(rows, np.arange(len(covers)))] = is_left | ~is_covered
         logits = logits_of_kept(self.trained.model, batch, document, kept)
-        return logits.softmax(dim=-1).double().cpu().numpy()
+        return logits.double().softmax(dim=-1).cpu().numpy()
 
     def _read_texts(
         self, texts: tuple[str, ...]

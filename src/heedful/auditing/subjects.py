@@ -91,7 +91,7 @@ class ClassifierSubject(Decides, ShowsStates, KnowsWords):
             texts=tuple(texts),
             is_token=batch.is_token.cpu().numpy(),
             weights=trace.weights.double().cpu().numpy(),
-            probabilities=trace.logits.softmax(dim=-1).double().cpu().numpy(),
+            probabilities=trace.logits.double().softmax(dim=-1).cpu().numpy(),
             offsets=tuple(self.trained.tokenizer.offsets(text) for text in texts),
             inner=(batch, trace),
             cut=batches.documents.cut,
@@ -133,7 +133,7 @@ class ClassifierSubject(Decides, ShowsStates, KnowsWords):
         weights = torch.tensor(attentions).to(trace.hidden)
         with torch.inference_mode():
             logits = decide_many(self.model, trace.hidden, weights)
-            return logits.softmax(dim=-1).double().cpu().numpy()
+            return logits.double().softmax(dim=-1).cpu().numpy()
 
     def without_evidence(self, reading: Reading) -> Probabilities:
         """Probabilities of a zero context."""

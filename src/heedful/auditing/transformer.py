@@ -63,7 +63,11 @@ class TransformerSubject(Subject):
             f"{readouts.name_of(self.readout)} takes the lengths of values as they are: the matrix "
             f"that {type(self.model.model).__name__} sends them through was not found"
         )
-        return (*((plain,) if is_plain else ()), *self.model.packer.notes)
+        return (
+            *((plain,) if is_plain else ()),
+            *self.model.rounded.notes,
+            *self.model.packer.notes,
+        )
 
     def refuses(self, question: str) -> str:
         """What makes no sense for a model that is audited as it is."""

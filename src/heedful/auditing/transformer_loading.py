@@ -25,6 +25,7 @@ from transformers import (
 from heedful.auditing.transformer_model import TransformerModel
 from heedful.errors import ConfigError, DataError, RunError
 from heedful.model.hub import HubSource
+from heedful.model.precision import Precision
 from heedful.text.documents import Documents
 
 GENERATIVE = ("ForCausalLM", "ForConditionalGeneration", "LMHeadModel")
@@ -84,7 +85,9 @@ class LoadedTransformer:
         return self, relabelled, f"labels matched: {matched}"
 
 
-def load_transformer(name: str, device: str = "cpu") -> LoadedTransformer:
+def load_transformer(
+    name: str, device: str = "cpu", precision: Precision = "auto"
+) -> LoadedTransformer:
     """The classifier in a local folder, or of that name on the hub where there is a network."""
     from heedful.training.trained import choose_device
 
@@ -102,11 +105,14 @@ def load_transformer(name: str, device: str = "cpu") -> LoadedTransformer:
             "a classifier that was fine-tuned and saved whole."
         )
     tokenizer = source.fetch("tokenizer", AutoTokenizer.from_pretrained)
-    return of_pair(model.to(place), tokenizer, source.short_name)
+    return of_pair(model.to(place), tokenizer, source.short_name, precision)
 
 
 def of_pair(
-    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase | None, name: str | None = None
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase | None,
+    name: str | None = None,
+    precision: Precision = "auto",
 ) -> LoadedTransformer:
     """A model and its tokenizer as their owner loaded them."""
     name = name or type(model).__name__
@@ -123,20 +129,22 @@ def of_pair(
         )
     names = {int(number): str(label) for number, label in (model.config.id2label or {}).items()}
     classes = tuple(names[number] for number in sorted(names))
-    return LoadedTransformer(name, TransformerModel(model, tokenizer), classes)
+    return LoadedTransformer(name, TransformerModel(model, tokenizer, precision), classes)
 
 
-def of_anything(given: object, tokenizer: object = None) -> LoadedTransformer | None:
+def of_anything(
+    given: object, tokenizer: object = None, precision: Precision = "auto"
+) -> LoadedTransformer | None:
     """What was given, if it is a model with a tokenizer, a pair of them, or a pipeline."""
     if isinstance(given, Pipeline):
-        return of_pair(given.model, given.tokenizer)
+        return of_pair(given.model, given.tokenizer, precision=precision)
     if isinstance(given, tuple) and len(given) == 2:
         given, tokenizer = given
     if not isinstance(given, PreTrainedModel):
         return None
     if tokenizer is not None and not isinstance(tokenizer, PreTrainedTokenizerBase):
         raise ConfigError(f"{tokenizer!r:.60} is no tokenizer of transformers.")
-    return of_pair(given, tokenizer)
+    return of_pair(given, tokenizer, precision=precision)
 
 
 def _check_kind(name: str, config: PreTrainedConfig, kind: str | None = None) -> None:

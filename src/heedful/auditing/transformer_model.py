@@ -33,6 +33,7 @@ from heedful.auditing.transformer_words import (
     Pieces,
 )
 from heedful.errors import ConfigError
+from heedful.model.precision import Precision, Rounded
 from heedful.model.pretrained import most_positions
 from heedful.readouts import Attended, Readout
 from heedful.readouts.family import Squares
@@ -47,8 +48,15 @@ Probabilities = Float[ndarray, "texts classes"]
 class TransformerModel:
     """A sequence classifier and its tokenizer."""
 
-    def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> None:
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        tokenizer: PreTrainedTokenizerBase,
+        precision: Precision = "auto",
+    ) -> None:
         self.model = model
+        gains = model.device.type == "cuda" and model.dtype == torch.float32
+        self.rounded = Rounded(is_wanted=gains and precision == "auto")
         taken = inspect.signature(model.forward).parameters
         names = [
             name for name in ("input_ids", "attention_mask", "token_type_ids") if name in taken
@@ -181,11 +189,17 @@ class TransformerModel:
             handle.remove()
 
     def _predict(self, texts: list[str]) -> list[Float[ndarray, " classes"]]:
+        pieces = self.cutter.encode(texts)
+
         def run(batch: PieceBatch, _: Rows) -> list[Tensor]:
             return list(probabilities_of(self.model(**batch.inputs).logits))
 
+        def of_some(rows: Rows) -> Probabilities:
+            found = self.packer.run([pieces[row] for row in rows], run)
+            return np.stack([share.numpy() for share in found])
+
         with torch.inference_mode(), as_it_was(self.model):
-            return [share.numpy() for share in self.packer.run(self.cutter.encode(texts), run)]
+            return list(self.rounded.read(of_some, len(pieces))) if pieces else []
 
     def _find_reads(self) -> Reads:
         """Which positions the classifier reads: those whose last state has a gradient."""

@@ -9,18 +9,12 @@ from jaxtyping import Int
 from numpy import ndarray
 
 from heedful.auditing.transformer_words import PieceBatch, PieceCutter, Pieces
+from heedful.model.precision import in_parts
 
-POSITIONS_AT_ONCE = 8192  # of a forward pass
-SHORT_OF_MEMORY = ("out of memory", "can't allocate memory")  # on a GPU, on a CPU
-SMALLER_BATCHES = "memory ran short, so some texts were read in smaller batches"
+POSITIONS_AT_ONCE = {"cpu": 8192, "cuda": 131_072}  # of a forward pass
 
 Rows = Int[ndarray, " batch"]
 Result = TypeVar("Result")
-
-
-def of_positions(longest: int) -> int:
-    """How many texts of that length a forward pass takes."""
-    return POSITIONS_AT_ONCE // longest
 
 
 class Packer:
@@ -35,33 +29,27 @@ class Packer:
         self,
         pieces: Sequence[Pieces],
         run: Callable[[PieceBatch, Rows], list[Result]],
-        most: Callable[[int], int] = of_positions,
+        most: Callable[[int], int] | None = None,
     ) -> list[Result]:
         """A result per text, in order. `run` sees a batch and the places of its texts; `most` says
-        how many texts of a length it takes at once."""
+        how many texts of a length it takes at once, if not as many as usual."""
+        most = most or self._usual
+
+        def padded(rows: Rows) -> list[Result]:
+            return run(self.cutter.pad([pieces[row] for row in rows]).to(self.device), rows)
+
         results: dict[int, Result] = {}
         order = np.argsort([-len(some) for some in pieces], kind="stable")
         while len(order):
             size = max(1, min(len(order), most(len(pieces[order[0]]))))
             rows, order = order[:size], order[size:]
-            found = self._or_halved(pieces, rows, run)
+            found = [result for part in in_parts(rows, padded, self._note) for result in part]
             results |= dict(zip(rows.tolist(), found, strict=True))
         return [results[place] for place in range(len(pieces))]
 
-    def _or_halved(
-        self,
-        pieces: Sequence[Pieces],
-        rows: Rows,
-        run: Callable[[PieceBatch, Rows], list[Result]],
-    ) -> list[Result]:
-        """A batch; where memory does not suffice, its halves."""
-        try:
-            batch = self.cutter.pad([pieces[row] for row in rows]).to(self.device)
-            return run(batch, rows)
-        except RuntimeError as error:
-            if len(rows) == 1 or not any(words in str(error).lower() for words in SHORT_OF_MEMORY):
-                raise
-            self.notes += [SMALLER_BATCHES] if SMALLER_BATCHES not in self.notes else []
-        half = len(rows) // 2
-        parts = (self._or_halved(pieces, part, run) for part in (rows[:half], rows[half:]))
-        return [result for part in parts for result in part]
+    def _usual(self, longest: int) -> int:
+        return POSITIONS_AT_ONCE.get(self.device.type, POSITIONS_AT_ONCE["cpu"]) // longest
+
+    def _note(self, note: str) -> None:
+        if note not in self.notes:
+            self.notes.append(note)

@@ -13,6 +13,7 @@ from heedful.errors import UsageError, counted
 if TYPE_CHECKING:
     from heedful.auditing.record import Audit
     from heedful.auditing.transformer_audits import ReadingAudits
+    from heedful.model.precision import Precision
     from heedful.text.documents import Documents
 
 HF = "hf:"
@@ -35,6 +36,7 @@ def audit_transformer(
     ask: list[str] | None,
     seed: int,
     device: str,
+    precision: "Precision",
     quiet: bool,
     json: bool,
     found: "tuple[Documents, int | None]",
@@ -65,7 +67,7 @@ def audit_transformer(
     if heads and ask is not None and "telling" not in ask:
         raise UsageError("--heads ranks by telling: ask it too.")
     quieten()
-    loaded = load_transformer(name, device)
+    loaded = load_transformer(name, device, precision)
     loaded, documents, note = loaded.with_labels_of(found[0])
     subjects, notes = subjects_of(loaded, wanted)
     if not quiet:

@@ -17,4 +17,11 @@ Sample = Annotated[
 ]
 Seed = Annotated[int, typer.Option("--seed", help="Decides every draw.")]
 Device = Annotated[str, typer.Option("--device", help="auto, cpu, cuda, cuda:1.")]
+Exactness = Annotated[
+    str,
+    typer.Option(
+        "--precision",
+        help="auto: on a GPU, shortened texts in bf16 if a check allows it; fp32: never.",
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Only the result.")]

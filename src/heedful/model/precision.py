@@ -20,6 +20,8 @@ Probabilities = Float[ndarray, "rows classes"]
 Result = TypeVar("Result")
 Precision = Literal["auto", "fp32"]
 
+SHORT_OF_MEMORY = ("out of memory", "can't allocate memory")  # on a GPU, on a CPU
+SMALLER_BATCHES = "memory ran short, so some texts were read in smaller batches"
 CHECKED = 64  # texts that are read both ways
 LARGEST_MEAN_ERROR = 2e-3  # of their probabilities, for bf16 to be used
 
@@ -73,9 +75,9 @@ def in_parts(
     try:
         return [run(rows)]
     except RuntimeError as error:
-        if len(rows) < 2 or "out of memory" not in str(error).lower():
+        if len(rows) < 2 or not any(words in str(error).lower() for words in SHORT_OF_MEMORY):
             raise
-    tell("memory ran short, so some texts were read in smaller batches")
+    tell(SMALLER_BATCHES)
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
     half = len(rows) // 2
