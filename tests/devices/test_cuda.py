@@ -32,7 +32,8 @@ pytestmark = [
     pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device"),
 ]
 ENCODERS = ["bilstm:hidden_size=16", "gru:hidden_size=16", "mlp", "cnn", "transformer"]
-CLOSE = 1e-4  # largest difference, in fp32, of any number of an audit
+CLOSE = 1e-4  # largest difference, in fp32, of what a test finds
+CLOSE_OF_ONE = 1e-3  # of a correlation within one document, where small differences are divided
 CORPUS = Planted(documents=400, neutral_vocabulary=60, evidence_vocabulary=5)()
 
 
@@ -55,8 +56,9 @@ def tiny(monkeypatch) -> None:
 
 def assert_same_numbers(ours: dict, theirs: dict) -> None:
     for name, column in ours.items():
+        close = CLOSE_OF_ONE if name.startswith("pearson") else CLOSE
         np.testing.assert_allclose(
-            np.asarray(theirs[name], float), np.asarray(column, float), atol=CLOSE, err_msg=name
+            np.asarray(theirs[name], float), np.asarray(column, float), atol=close, err_msg=name
         )
 
 
