@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from heedful.auditing.record import Audit
     from heedful.errors import HeedfulError
     from heedful.estimator import Classifier, audit, explain
+    from heedful.sweeps.sweep import sweep
     from heedful.text.datasets import load
     from heedful.text.documents import Corpus, Document, Documents
     from heedful.text.readers import read
@@ -43,6 +44,7 @@ _HOMES = {
     "load": "heedful.text.datasets",
     "read": "heedful.text.readers",
     "recipes": "heedful.training",
+    "sweep": "heedful.sweeps.sweep",
 }
 
 
@@ -71,4 +73,5 @@ __all__ = [
     "load",
     "read",
     "recipes",
+    "sweep",
 ]

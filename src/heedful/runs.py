@@ -12,7 +12,8 @@
     base/                           a run of its own, where the recipe needed one and trained it
 
 An audit is a folder too: audit.json (verdict, answers, settings) and per_example.parquet (one row
-per document). So is an analysis: analysis.json, and rows.parquet where it has many rows.
+per document). So is an analysis: analysis.json, and rows.parquet where it has many rows. A sweep is
+a folder of runs, each with a cell.json (its place in the grid), and results.parquet (a row each).
 
 Every file is written beside its place and moved there in one step, so a killed process or a full
 disk leaves the old file or the new one, never half of one. Nothing is ever unpickled.
@@ -55,6 +56,11 @@ ANALYSIS = "analysis.json"
 ROWS = "rows.parquet"
 PROBE = "probe.json"
 PROBE_ROWS = "probe.parquet"
+CELL = "cell.json"
+REPRODUCTION = "reproduction.json"
+RESULTS = "results.parquet"
+RESULTS_LOCK = ".results.lock"
+SWEEP_LOCK = ".sweep.lock"
 CHECKSUMMED = (CONFIG, MODEL, TOKENIZER, HISTORY, METRICS, TRAINING_DOCUMENTS)
 OPTIONAL = (PRETRAINED,)  # checked where a run has them
 

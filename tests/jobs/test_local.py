@@ -76,6 +76,13 @@ def test_what_is_done_is_not_done_again_and_other_work_is_refused(tmp_path: Path
     assert (tmp_path / "base" / "text").read_text() == "hello"
 
 
+def test_what_stands_beside_is_given_to_the_work_and_is_not_what_tells_it(tmp_path: Path):
+    first = run_jobs([Job("a", works.write, beside={"text": "one"})], tmp_path, ONE)
+    again = run_jobs([Job("a", works.write, beside={"text": "two"})], tmp_path, ONE)
+    assert (first["a"].was_done_before, again["a"].was_done_before) == (False, True)
+    assert (tmp_path / "a" / "text").read_text() == "one"
+
+
 def test_workers_are_reused_processes_with_one_thread_that_import_what_they_need(tmp_path: Path):
     todo = [Job(name, works.describe_process) for name in "abc"]
     run_jobs(todo, tmp_path, ONE)

@@ -225,3 +225,15 @@ def test_a_file_in_the_way_is_refused(tmp_path: Path):
 
 def test_no_jobs_are_no_trouble(tmp_path: Path):
     assert run_jobs([], tmp_path, ROOM, engine=Script()) == {}
+
+
+def test_a_job_may_be_kept_within_the_folder_of_another(tmp_path: Path):
+    todo = [Job("run", works.write), Job("audit", works.write, folder="run/audit")]
+    engine = Script()
+    run_jobs(todo, tmp_path, Budget(1, 4.0), engine=engine)
+    assert engine.folder.path == tmp_path / "run" / "audit"
+    with pytest.raises(ConfigError, match="'run' and 'other' would be kept in one folder, run"):
+        run_jobs([todo[0], Job("other", works.write, folder="run")], tmp_path, ROOM, engine=engine)
+    for folder in ("a/../b", "/a", "a b"):
+        with pytest.raises(ConfigError, match="job 'a' cannot be kept in a folder"):
+            Job("a", works.write, folder=folder)

@@ -217,7 +217,7 @@ def _measure(
             if request.seconds is not None and done and needed > request.seconds:
                 break
             numbers = range(len(groups), len(groups) + len(wave))
-            mine = {n: group for n, group in zip(numbers, wave, strict=True) if n % shares == 0}
+            mine = {n: group for n, group in zip(numbers, wave, strict=True) if n % shares == share}
             parts = pool.map(measured, mine, mine.values())
             for group, _ in zip(mine.values(), parts, strict=True):
                 request.advance(len(group))

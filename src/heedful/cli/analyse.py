@@ -141,9 +141,9 @@ def _of_training(
     quiet: bool,
 ) -> "Result":
     from heedful.cli import show
-    from heedful.cli.request import find_corpus
     from heedful.training.fit import Watcher
     from heedful.training.progress import EpochLines
+    from heedful.training.task import find_corpus
 
     corpus = None if data is None else find_corpus(data, **columns)
     for sentence in corpus.notes if corpus and not quiet else ():
@@ -203,9 +203,10 @@ def _documents(
 ) -> "Documents":
     """A file's documents, a corpus's test or train part, or a copy of SemEval-2013."""
     from heedful.analysis.semeval import PREFIX, read_semeval
+    from heedful.auditing.of_run import unseen
     from heedful.cli import show
-    from heedful.cli.audit import documents_to_audit, unseen
-    from heedful.cli.request import find_corpus
+    from heedful.cli.audit import documents_to_audit
+    from heedful.training.task import find_corpus
 
     if data.startswith(PREFIX):
         found, notes = read_semeval(data.removeprefix(PREFIX))

@@ -4,7 +4,19 @@ from typing import Annotated
 
 import typer
 
-from heedful.cli import analyse, audit, compare, demo, explain, listing, predict, probe, train
+from heedful.cli import (
+    analyse,
+    audit,
+    compare,
+    demo,
+    explain,
+    listing,
+    predict,
+    probe,
+    reproduce,
+    sweep,
+    train,
+)
 
 app = typer.Typer(
     help="May you read your text classifier's attention as an explanation? "
@@ -20,6 +32,8 @@ app.command("predict")(predict.predict)
 app.command("explain")(explain.explain)
 app.command("audit")(audit.audit)
 app.command("compare")(compare.compare)
+app.command("sweep")(sweep.sweep)
+app.command("reproduce")(reproduce.reproduce)
 app.command("analyse")(analyse.analyse)
 app.add_typer(probe.probe, name="probe")
 app.command("list")(listing.list_members)

@@ -8,6 +8,7 @@ import typer
 from heedful.cli.options import (
     DataDir,
     Device,
+    Exactness,
     LabelColumn,
     Quiet,
     Sample,
@@ -16,10 +17,7 @@ from heedful.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from heedful.auditing.parts import PartsInFolder
-    from heedful.auditing.questions import AuditSettings
     from heedful.text.documents import Documents
-    from heedful.training.trained import Trained
 
 
 def audit(
@@ -73,6 +71,7 @@ def audit(
     seed: Seed = 0,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a killed audit.")] = False,
     device: Device = "auto",
+    precision: Exactness = "auto",
     quiet: Quiet = False,
     json: Annotated[bool, typer.Option("--json", help="The audit as JSON.")] = False,
 ) -> None:
@@ -87,20 +86,24 @@ def audit(
     from heedful import runs
     from heedful.auditing.audit import Request, audit
     from heedful.auditing.judge import TrainedJudge
+    from heedful.auditing.of_run import described, request_of, unseen
+    from heedful.auditing.parts import PartsInFolder
     from heedful.auditing.questions import AuditSettings
     from heedful.auditing.subjects import ClassifierSubject
     from heedful.cli import show
     from heedful.cli.audit_hf import HF, audit_transformer, refuse_options
     from heedful.cli.deep import Deep
     from heedful.cli.request import seconds_in
-    from heedful.config import at_least
+    from heedful.config import at_least, check
     from heedful.errors import UsageError, counted
+    from heedful.model.precision import Precision
     from heedful.training.trained import Trained
 
     if fail_on not in (None, "may-not", "not-safe"):
         raise UsageError(f"--fail-on takes may-not or not-safe, not {fail_on!r}.")
     at_least(1, documents=documents)
     at_least(0, seed=seed)
+    exactness: Precision = check(precision, Precision, "--precision")
     seconds = None if budget is None else seconds_in(budget)
     if run.startswith(HF):
         refuse_options(
@@ -110,7 +113,8 @@ def audit(
             }
         )  # fmt: skip
         audit_transformer(
-            run.removeprefix(HF), data, output, readout, heads, ask, seed, device, quiet, json,
+            run.removeprefix(HF), data, output, readout, heads, ask, seed, device, exactness,
+            quiet, json,
             documents_to_audit(data, text, label, data_dir), documents, seconds, fail_on, resume,
         )  # fmt: skip
         return
@@ -132,19 +136,22 @@ def audit(
         left_out = counted(len(found[0]) - len(chosen), "document")
         show.note(f"note: {left_out} left out, trained on; --include-trained audits them too")
     settings = replace(settings, rationale_words=found[1])
-    has_budget = seconds is not None
     _check_place(output, resume)
     twins = None
     if plan is not None:
         twins = plan.twins(settings, ask, None if judge == "self" else Path(judge), quiet)
     asked_twins = sorted(twins.subjects) if twins else []
-    parts = _parts(
-        output, trained, chosen, settings, documents, has_budget, judge, ask, asked_twins
-    )
+    parts = None
+    if output is not None:
+        asked = request_of(
+            trained, chosen, settings, ask, documents,
+            has_budget=seconds is not None, judge=judge, twins=asked_twins,
+        )  # fmt: skip
+        parts = PartsInFolder(output, asked)
     total = min(len(chosen), documents or len(chosen))
     with show.DocumentBar(total, is_shown=not quiet) as bar:
         result = audit(
-            ClassifierSubject(trained),
+            ClassifierSubject(trained, precision=exactness),
             chosen,
             settings,
             ask,
@@ -159,6 +166,8 @@ def audit(
                 **described(trained),
             },
         )
+    for sentence in result.about.get("notes", ()) if not quiet else ():
+        show.note(f"note: {sentence}")
     if output is not None and parts is not None:
         result.save(output)
         result.to_html(output / runs.REPORT)
@@ -182,9 +191,9 @@ def documents_to_audit(
     its training part, if there is one."""
     from heedful.auditing.audit import mean_rationale_words
     from heedful.cli import show
-    from heedful.cli.request import find_corpus
     from heedful.errors import DataError
     from heedful.text.readers import read_documents
+    from heedful.training.task import find_corpus
 
     if Path(data).is_file():
         found, notes = read_documents(data, text, label, needs_labels=False)
@@ -196,18 +205,6 @@ def documents_to_audit(
         raise DataError(f"{data} has no test part to audit on. Give a file of documents.")
     has_marks = any(document.rationale for document in corpus.train)
     return corpus.test, mean_rationale_words(corpus.train) if has_marks else None
-
-
-def unseen(
-    trained: "Trained", documents: "Documents", include_trained: bool = False
-) -> "tuple[Documents, int]":
-    """The documents that were not trained on, if there are any; how many of the result were."""
-    import numpy as np
-
-    was_seen = trained.was_trained_on(documents.texts)
-    if include_trained or was_seen.all():
-        return documents, int(was_seen.sum())
-    return documents.take(np.flatnonzero(~was_seen).tolist()), 0
 
 
 def _check_place(output: Path | None, resume: bool) -> None:
@@ -230,53 +227,3 @@ def _check_place(output: Path | None, resume: bool) -> None:
         RunFolder.new(output)
     elif not is_unfinished:
         raise UsageError(f"{output} holds no unfinished audit to resume.")
-
-
-def _parts(
-    output: Path | None,
-    trained: "Trained",
-    documents: "Documents",
-    settings: "AuditSettings",
-    count: int | None,
-    has_budget: bool,
-    judge: str,
-    ask: list[str] | None,
-    twins: list[str],
-) -> "PartsInFolder | None":
-    """Where the audit keeps what it has done, so that it can be resumed."""
-    import hashlib
-    from dataclasses import asdict
-
-    from heedful import runs
-    from heedful.auditing.parts import PartsInFolder
-    from heedful.auditing.record import plain
-
-    if output is None:
-        return None
-    said = [(d.text, d.label, d.rationale) for d in documents]
-    request = {
-        "model": trained.provenance.get("sha256", {}).get(runs.MODEL),
-        "documents": hashlib.sha256(repr(said).encode("utf-8", "surrogatepass")).hexdigest()[:16],
-        "sample": count,
-        "budget": has_budget,
-        "judge": judge,
-        "questions": ask or "all",
-        "twins": twins,
-        **plain(asdict(settings)),
-    }
-    return PartsInFolder(output, request)
-
-
-def described(trained: "Trained") -> dict[str, object]:
-    """What the model under audit is, for the report."""
-    from heedful.model.alignments import alignments
-    from heedful.model.encoders import encoders
-    from heedful.model.projections import projections
-
-    model = trained.settings.model
-    return {
-        "encoder": encoders.spec(model.encoder),
-        "alignment": alignments.spec(model.alignment),
-        "projection": projections.spec(model.projection),
-        "trained_on": trained.provenance.get("data", {}).get("name"),
-    }

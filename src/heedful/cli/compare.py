@@ -95,9 +95,9 @@ def _audit_all(
 ) -> "dict[str, Audit]":
     """Each run audited now, all on the same documents: those that none was trained on, if any."""
     from heedful.auditing.audit import Request, audit
+    from heedful.auditing.of_run import described, unseen
     from heedful.auditing.questions import AuditSettings
     from heedful.cli import show
-    from heedful.cli.audit import described, unseen
 
     documents, rationale_words = found
     for subject in subjects.values():

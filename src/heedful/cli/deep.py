@@ -84,8 +84,7 @@ class Deep:
 def task_of(run: Path, trained: "Trained", train_data: str | None, data_dir: Path | None) -> "Task":
     """The documents that a run was trained on, or a sentence that says how to give them."""
     from heedful.auditing.deep import check_same_documents
-    from heedful.cli.request import find_corpus
-    from heedful.training.task import Task
+    from heedful.training.task import Task, find_corpus
 
     about = trained.provenance.get("data", {})
     source = train_data or about.get("source")

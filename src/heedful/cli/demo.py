@@ -88,10 +88,10 @@ def _audit(trained: "dict[str, Trained]", corpus: "Corpus", output: Path) -> Non
     """Ask of both whether their attention may be shown, and write one report."""
     from heedful import runs
     from heedful.auditing.audit import Request, audit
+    from heedful.auditing.of_run import described
     from heedful.auditing.questions import AuditSettings
     from heedful.auditing.subjects import ClassifierSubject
     from heedful.cli import show
-    from heedful.cli.audit import described
     from heedful.report import write_report
 
     show.result(f"\nmay that attention be shown as an explanation? {AUDITED} test sentences say")

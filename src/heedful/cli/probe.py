@@ -56,13 +56,13 @@ def shortcuts(
     from heedful import runs
     from heedful.analysis.shortcuts import ShortcutSettings, probe_shortcuts
     from heedful.cli import show
-    from heedful.cli.request import find_corpus
+    from heedful.cli.request import whole_numbers
     from heedful.config import from_plain
     from heedful.runs import RunFolder
-    from heedful.training.task import Task
+    from heedful.training.task import Task, find_corpus
 
     given = {
-        "seeds": _numbers(seeds),
+        "seeds": whole_numbers(seeds, "--seeds"),
         "tokens": tokens,
         "mask": mask,
         "encoder": encoder,
@@ -98,16 +98,6 @@ def shortcuts(
         show.result(line)
     if output is not None:
         show.result(f"\nreport: {output / runs.REPORT}")
-
-
-def _numbers(text: str) -> list[int]:
-    """'1,2,3' -> [1, 2, 3]."""
-    from heedful.errors import UsageError
-
-    parts = [part.strip() for part in text.split(",")]
-    if not all(part.isascii() and part.isdigit() and len(part) < 12 for part in parts):
-        raise UsageError(f"--seeds takes whole numbers with commas between, 1,2,3, not {text!r}.")
-    return [int(part) for part in parts]
 
 
 def _told(found: "Probe") -> Iterator[str]:

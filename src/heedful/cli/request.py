@@ -1,4 +1,4 @@
-"""What the user typed, turned into a corpus and settings."""
+"""What the user typed, turned into settings."""
 
 import dataclasses
 import re
@@ -7,33 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from heedful.config import parse, read_toml
-from heedful.errors import ConfigError, DataError, UsageError
+from heedful.errors import ConfigError, UsageError
 from heedful.model.encoders import Pretrained, encoders
-from heedful.text.datasets import corpora, load, names_in
-from heedful.text.documents import Corpus
-from heedful.text.readers import read
 from heedful.training.settings import STAGES, Settings
-
-
-def find_corpus(
-    data: str,
-    *,
-    text: str | None = None,
-    label: str | None = None,
-    data_dir: Path | None = None,
-    dev_share: float = 0.1,
-    test_share: float = 0.1,
-    seed: int = 0,
-) -> Corpus:
-    """A file, a folder or a corpus name as a corpus; what exists on disk goes first."""
-    if Path(data).exists():
-        return read(data, text, label, dev_share=dev_share, test_share=test_share, seed=seed)
-    if text is not None or label is not None:
-        raise DataError(f"--text and --label name columns of a file, and {data} is no file.")
-    is_name = data.partition(":")[0] in corpora or data in names_in(data_dir)
-    if not is_name and (Path(data).suffix or "/" in data):
-        raise DataError(f"no such file or folder: {data}.")
-    return load(data, data_dir)
 
 
 def settings_from(
@@ -46,11 +22,7 @@ def settings_from(
 ) -> Settings:
     """Base, then settings file, then flags; flags that were not given (None) change nothing."""
     if config is not None:
-        given = read_toml(config)
-        training = given.get("training", {})
-        if isinstance(training, dict) and "recipe" in training:
-            base = base.with_(recipe=training["recipe"])
-        base = Settings.from_plain(_merged(base.plain(), given))
+        base = base.with_tables(read_toml(config))
     flagged = {name: value for name, value in flags.items() if value is not None}
     assigned = _parsed(assignments)
     if twice := flagged.keys() & assigned.keys():
@@ -73,15 +45,6 @@ def encoder_from(encoder: str | None, pretrained: str | None) -> Any:
     if not isinstance(made, Pretrained):
         raise UsageError(f"--pretrained is for --encoder pretrained, not {encoder}.")
     return dataclasses.replace(made, source=pretrained)
-
-
-def _merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
-    """Table by table: what `over` names replaces what `base` has."""
-    merged = dict(over)
-    for name, values in base.items():
-        changes = over.get(name, {})
-        merged[name] = {**values, **changes} if isinstance(changes, dict) else changes
-    return merged
 
 
 def _parsed(assignments: list[str]) -> dict[str, Any]:
@@ -109,3 +72,11 @@ def seconds_in(duration: str) -> float:
     if match is None or not float(match[1]) > 0:
         raise UsageError(f"a duration is a number and s, m or h (90s, 5m, 1h), not {duration!r}.")
     return float(match[1]) * units[match[2]]
+
+
+def whole_numbers(text: str, option: str) -> list[int]:
+    """'1,2,3' -> [1, 2, 3]."""
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isascii() and part.isdigit() and len(part) < 12 for part in parts):
+        raise UsageError(f"{option} takes whole numbers with commas between, 1,2,3, not {text!r}.")
+    return [int(part) for part in parts]

@@ -93,11 +93,11 @@ def train(
     json: Annotated[bool, _option("The result as JSON.", "--json")] = False,
 ) -> None:
     """Train a classifier on your documents and save it as a run folder."""
-    from heedful.cli.request import encoder_from, find_corpus, settings_from
+    from heedful.cli.request import encoder_from, settings_from
     from heedful.errors import UsageError
     from heedful.runs import RunFolder
     from heedful.training.settings import profiles
-    from heedful.training.task import Task
+    from heedful.training.task import Task, find_corpus
     from heedful.training.trained import read_settings
 
     if vectors is not None and embedding_size is not None:

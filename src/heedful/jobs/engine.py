@@ -1,7 +1,7 @@
 """What runs jobs: told to start them, it says what becomes of them.
 
-An engine knows nothing of order, dependencies, budgets or second tries; `run.py` does. The one here
-is `local.LocalWorkers`.
+An engine knows nothing of order, dependencies, budgets or second tries; `run.py` does. There
+are two: `local.LocalWorkers` and `ray_workers.RayWorkers`.
 """
 
 from dataclasses import dataclass

@@ -19,7 +19,8 @@ class Job:
     """Work to be done in another process: `work(folder, tell, **arguments)`.
 
     The work writes into its folder. If it is cut off it is called again with the same folder, so it
-    should go on from what it finds there.
+    should go on from what it finds there. What is `beside` comes as arguments too, but does not
+    tell this work from other work: a device, or where the data came from.
     """
 
     name: str  # unique among the jobs, and harmless as a folder name
@@ -27,6 +28,8 @@ class Job:
     arguments: Mapping[str, Any] = field(default_factory=dict)
     after: tuple[str, ...] = ()  # jobs that must be done first
     memory: float = 1.0  # GiB that it may need at most
+    beside: Mapping[str, Any] = field(default_factory=dict)  # arguments that are not its content
+    folder: str = ""  # where it is kept: its name, unless it is said: 'run/audit'
 
     def __post_init__(self) -> None:
         if folder_name(self.name) != self.name:
@@ -34,7 +37,14 @@ class Job:
                 f"a job is named as its folder, and {self.name!r} cannot be one. "
                 f"{folder_name(self.name)!r} could."
             )
+        if any(folder_name(part) != part for part in self.place.split("/")):
+            raise ConfigError(f"job {self.name!r} cannot be kept in a folder {self.folder!r}.")
         above(0, **{f"the memory of job {self.name!r}": self.memory})
+
+    @property
+    def place(self) -> str:
+        """Its folder, within that of all jobs."""
+        return self.folder or self.name
 
 
 @dataclass(frozen=True)
@@ -55,7 +65,13 @@ def check_jobs(jobs: Sequence[Job]) -> None:
         if job.name in by_name:
             raise ConfigError(f"two jobs are named {job.name!r}. Each needs a name of its own.")
         by_name[job.name] = job
+    by_place = {job.place: job.name for job in jobs}
     for job in jobs:
+        if by_place[job.place] != job.name:
+            raise ConfigError(
+                f"the jobs {job.name!r} and {by_place[job.place]!r} would be kept in one folder, "
+                f"{job.place}. Each needs a folder of its own."
+            )
         for name in job.after:
             if name not in by_name:
                 raise UnknownName(

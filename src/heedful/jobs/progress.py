@@ -38,6 +38,8 @@ class JobWatcher:
 class JobLines(JobWatcher):
     """On a terminal a bar for all jobs and one for each that runs; elsewhere a line per event."""
 
+    tells_beginnings = True  # where there is no terminal
+
     def __init__(self, console: Console | None = None) -> None:
         self.console = console or Console(stderr=True, highlight=False, soft_wrap=True)
         self.progress = Progress(
@@ -71,13 +73,17 @@ class JobLines(JobWatcher):
             self._line(f"{self.done_before:,} of {counted(self.jobs, 'job')} done before")
         self._draw()
 
+    def label(self, name: str) -> str:
+        """What a job is called in what is shown."""
+        return name
+
     def begin_job(self, name: str) -> None:
         """Start a bar."""
         self.fractions[name] = 0.0
-        self.bars[name] = self.progress.add_task(name, total=1.0, words="begins")
+        self.bars[name] = self.progress.add_task(self.label(name), total=1.0, words="begins")
         self._draw()
-        if not self.console.is_terminal:
-            self._line(f"{name} begins")
+        if self.tells_beginnings and not self.console.is_terminal:
+            self._line(f"{self.label(name)} begins")
 
     def tell(self, name: str, fraction: float, words: str) -> None:
         """Move a bar."""
@@ -88,16 +94,21 @@ class JobLines(JobWatcher):
     def lose_job(self, name: str, reason: str) -> None:
         """Remove the bar until the job begins again."""
         self._remove(name)
-        self._line(f"{name}: {reason}")
+        self._line(f"{self.label(name)}: {reason}")
 
     def end_job(self, outcome: Outcome) -> None:
         """Remove the bar; on a terminal a job that is done leaves no line."""
         self.states[outcome.state] += 1
         self._remove(outcome.name)
-        if outcome.state != "done":
-            self._line(f"{outcome.name} {outcome.state}: {outcome.reason}")
-        elif not self.console.is_terminal:
-            self._line(f"{outcome.name} done ({outcome.seconds:.1f} s)")
+        if outcome.state != "done" or not self.console.is_terminal:
+            self._line(self.told(outcome))
+
+    def told(self, outcome: Outcome) -> str:
+        """The line of a job that has come to its end."""
+        said = f"{self.label(outcome.name)} {outcome.state}"
+        if outcome.state == "done":
+            return f"{said} ({outcome.seconds:.1f} s)"
+        return f"{said}: {outcome.reason}"
 
     def note(self, sentence: str) -> None:
         """A line."""

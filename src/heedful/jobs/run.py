@@ -26,7 +26,7 @@ def run_jobs(
     watcher: JobWatcher | None = None,
     engine: Engine | None = None,
 ) -> dict[str, Outcome]:
-    """Do all jobs that are not done yet, each in `folder / name`; what became of each, by name.
+    """Do all jobs that are not done yet, each in its place in `folder`; what became of each.
 
     A job that fails leaves out those that come after it; all others go on. Called again after a
     kill it does what is left.
@@ -34,7 +34,7 @@ def run_jobs(
     check_jobs(jobs)
     known: dict[int, str] = {}
     folders = {
-        job.name: JobFolder(folder.absolute() / job.name, fingerprint(job, known)) for job in jobs
+        job.name: JobFolder(folder.absolute() / job.place, fingerprint(job, known)) for job in jobs
     }
     for place in folders.values():
         place.check()

@@ -41,7 +41,7 @@ def perform(pickled: bytes, folder: JobFolder, tell: Tell) -> str | None:
             with folder.output():
                 started = time.monotonic()
                 job: Job = pickle.loads(pickled)  # from our own parent, through a pipe
-                job.work(folder.path, tell, **job.arguments)
+                job.work(folder.path, tell, **job.arguments, **job.beside)
             folder.finish(time.monotonic() - started)
     except HeedfulError as error:
         folder.keep_traceback()

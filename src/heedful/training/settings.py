@@ -82,6 +82,17 @@ class Settings:
         }
         return dataclasses.replace(self, **stages)
 
+    def with_tables(self, tables: Mapping[str, Any]) -> "Settings":
+        """Settings with what a settings file says changed: table by table, field by field."""
+        training = tables.get("training", {})
+        with_recipe = isinstance(training, Mapping) and "recipe" in training
+        base = self.with_(recipe=training["recipe"]) if with_recipe else self
+        merged = dict(tables)
+        for stage, values in base.plain().items():
+            changes = tables.get(stage, {})
+            merged[stage] = {**values, **changes} if isinstance(changes, Mapping) else changes
+        return Settings.from_plain(merged)
+
     def _unsaid(self, wanted: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
         """Of what is wanted, that of which nothing has been said."""
         said = {*changes, *self._said()}

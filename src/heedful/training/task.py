@@ -4,14 +4,17 @@ import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from jaxtyping import Int
 from numpy import ndarray
 
+from heedful.errors import DataError
+from heedful.text.datasets import corpora, load, names_in
 from heedful.text.documents import Corpus, fingerprints
-from heedful.text.readers import check_labels
+from heedful.text.readers import check_labels, read
 
 Label = str | int | float | bool
 
@@ -59,6 +62,27 @@ class Task:
             "documents": {"train": len(self.train), "dev": len(self.dev), "test": len(self.test)},
             "fingerprint": digest.hexdigest()[:16],
         }
+
+
+def find_corpus(
+    data: str,
+    *,
+    text: str | None = None,
+    label: str | None = None,
+    data_dir: Path | None = None,
+    dev_share: float = 0.1,
+    test_share: float = 0.1,
+    seed: int = 0,
+) -> Corpus:
+    """A file, a folder or a corpus name as a corpus; what exists on disk goes first."""
+    if Path(data).exists():
+        return read(data, text, label, dev_share=dev_share, test_share=test_share, seed=seed)
+    if text is not None or label is not None:
+        raise DataError(f"text and label name columns of a file, and {data} is no file.")
+    is_name = data.partition(":")[0] in corpora or data in names_in(data_dir)
+    if not is_name and (Path(data).suffix or "/" in data):
+        raise DataError(f"no such file or folder: {data}.")
+    return load(data, data_dir)
 
 
 def _by_number_then_name(label: str) -> tuple[float, str]:

@@ -1,0 +1,89 @@
+"""`heedful reproduce`: a paper's numbers beside ours, and what became of its claims."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from heedful.cli.options import Quiet
+
+if TYPE_CHECKING:
+    from heedful.papers.paper import Experiment, Paper
+    from heedful.papers.reproduce import Reproduction
+
+
+def reproduce(
+    paper: Annotated[str, typer.Argument(help="As in sun-lu; `heedful list papers` has all.")],
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="Folder of runs and page. Default: reproduced/PAPER."),
+    ] = None,
+    table: Annotated[str | None, typer.Option(help="Only this table, as in 2.")] = None,
+    figure: Annotated[str | None, typer.Option(help="Only this figure, as in 3.")] = None,
+    only: Annotated[str | None, typer.Option(help="Only this experiment, by its name.")] = None,
+    seeds: Annotated[str | None, typer.Option(help="Other seeds than the page's: 1,2,3.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="A small part, in minutes.")] = False,
+    on: Annotated[str, typer.Option(help="local: processes here. ray: a Ray cluster.")] = "local",
+    cores: Annotated[int | None, typer.Option(help="So many trainings at once.")] = None,
+    device: Annotated[str, typer.Option(help="cpu, cuda, cuda:1, auto.")] = "cpu",
+    quiet: Quiet = False,
+    json: Annotated[bool, typer.Option("--json", help="The result as JSON.")] = False,
+) -> None:
+    """Do a paper's experiments again and put the numbers beside the published ones.
+
+    What has been run is not run again; a killed call goes on where it was.
+    """
+    import sys
+
+    from heedful.auditing.record import plain
+    from heedful.cli import show
+    from heedful.cli.request import whole_numbers
+    from heedful.jobs.progress import JobWatcher
+    from heedful.papers.paper import load_paper
+    from heedful.papers.reproduce import reproduce
+    from heedful.report.reproduction import as_markdown, claim_rows, number_rows, write_reproduction
+    from heedful.runs import write_atomically
+    from heedful.sweeps.progress import SweepLines
+
+    known = load_paper(paper)
+    chosen = _chosen(known, table, figure, only)
+    place = output or Path("reproduced") / paper
+    numbers = None if seeds is None else tuple(whole_numbers(seeds, "--seeds"))
+
+    def done_again(experiment: "Experiment", watcher: JobWatcher) -> "Reproduction":
+        return reproduce(
+            known, experiment, place / experiment.key, is_quick=quick, seeds=numbers,
+            on=on, cores=cores, device=device, watcher=watcher,
+        )  # fmt: skip
+
+    found = []
+    for experiment in chosen:
+        if quiet:
+            found.append(done_again(experiment, JobWatcher()))
+        else:
+            show.note(f"{paper}, {experiment.key}: {experiment.title}")
+            with SweepLines() as watcher:
+                found.append(done_again(experiment, watcher))
+        found[-1].save(place / experiment.key)
+    page = place / "report.html"
+    write_reproduction(page, known, found)
+    command = f"heedful reproduce {' '.join(sys.argv[2:])}"
+    write_atomically(place / "page.md", as_markdown(known, found, command).encode())
+    if json:
+        show.as_json([plain(one.to_dict()) for one in found])
+        return
+    for one in found:
+        show.result("")
+        for row in [*claim_rows(one), *number_rows(one)]:
+            show.result("  ".join(row.values()))
+        show.result(one.sentence)
+    show.result(f"\nreport: {page}")
+
+
+def _chosen(
+    paper: "Paper", table: str | None, figure: str | None, only: str | None
+) -> "list[Experiment]":
+    wanted = {"table": table, "figure": figure}
+    keys = [f"{kind}-{number}" for kind, number in wanted.items() if number is not None]
+    keys += [only] if only is not None else []
+    return [paper.experiment(key) for key in keys or paper.experiments]

@@ -1,0 +1,131 @@
+"""`heedful sweep`: a grid of settings in, run folders and one table of results out."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from heedful.cli.options import DataDir, Quiet
+
+if TYPE_CHECKING:
+    from heedful.sweeps.results import Row
+    from heedful.sweeps.sweep import Sweep
+
+MOST_LINES = 40  # of a table in a terminal; all of it stands in the file
+
+
+def sweep(
+    grid: Annotated[Path, typer.Argument(help="TOML file: data, axes, seeds; see docs/sweep.md.")],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="Folder of the runs and of results.parquet.")
+    ],
+    on: Annotated[str, typer.Option(help="local: processes here. ray: a Ray cluster.")] = "local",
+    address: Annotated[
+        str | None,
+        typer.Option(help="With --on ray: that cluster, or auto. Default: one is started here."),
+    ] = None,
+    cores: Annotated[
+        int | None, typer.Option(help="So many cells at once, one thread each. Default: all.")
+    ] = None,
+    memory: Annotated[
+        float | None, typer.Option(help="GiB that all cells may take together. Default: all.")
+    ] = None,
+    max_cells: Annotated[int, typer.Option(help="Refuse a grid of more cells.")] = 500,
+    device: Annotated[str, typer.Option(help="cpu, cuda, cuda:1, auto.")] = "cpu",
+    data_dir: DataDir = None,
+    quiet: Quiet = False,
+    json: Annotated[bool, typer.Option("--json", help="The result as JSON.")] = False,
+) -> None:
+    """Train, and audit, every cell of a grid; called again, do what is left.
+
+    A cell that is done is never done again, one that failed is tried again. Leaves with code 1 if
+    a cell failed.
+    """
+    from heedful.auditing.record import plain
+    from heedful.cli import show
+    from heedful.jobs.progress import JobWatcher
+    from heedful.sweeps.progress import SweepLines
+    from heedful.sweeps.sweep import sweep
+
+    def call(watcher: JobWatcher) -> "Sweep":
+        return sweep(
+            grid, output, on=on, address=address, cores=cores, memory=memory,
+            max_cells=max_cells, device=device, data_dir=data_dir, watcher=watcher,
+        )  # fmt: skip
+
+    if quiet:
+        swept = call(JobWatcher())
+    else:
+        with SweepLines() as watcher:
+            swept = call(watcher)
+    states = swept.states
+    if json:
+        counts = {state.replace(" ", "_"): states[state] for state in ("done", "failed", "not run")}
+        about = {"results": str(swept.path), "was_done_before": swept.was_done_before, **counts}
+        show.as_json(plain({**about, "cells": swept.own}))
+    else:
+        for line in _told(swept, quiet):
+            show.result(line)
+    if states["done"] < states.total():
+        raise typer.Exit(1)
+
+
+def _told(swept: "Sweep", quiet: bool) -> Iterator[str]:
+    """What came of each combination, over its seeds; then where everything stands."""
+    from heedful.errors import counted
+
+    states = swept.states
+    cells = counted(states.total(), "cell")
+    if swept.was_done_before:
+        yield f"nothing to do: {cells} done before; results in {swept.path}"
+        return
+    if not quiet:
+        lines = list(_table(swept.own))
+        yield from lines[:MOST_LINES]
+        if len(lines) > MOST_LINES:
+            yield f"… {len(lines) - MOST_LINES:,} more lines"
+        yield ""
+    others = "".join(f", {states[s]:,} {s}" for s in ("failed", "not run") if states[s])
+    again = "; call again to try what failed" if states["failed"] else ""
+    yield f"{cells}: {states['done']:,} done{others}{again}; results in {swept.path}"
+
+
+def _table(rows: "list[Row]") -> Iterator[str]:
+    """A line per combination: its values, its mean test accuracy over seeds, its verdicts."""
+    about = [name for name in rows[0] if name not in ("run", "in_grid", "seed")]
+    about = about[: about.index("state")]
+    groups: dict[tuple[str, ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault(tuple(str(row[name]) for name in about), []).append(row)
+    table = [(*about, "cells", "test accuracy", "verdicts")]
+    table += [
+        (*key, str(len(some)), _accuracy(some), _verdicts(some)) for key, some in groups.items()
+    ]
+    table = table if any(line[-1] for line in table[1:]) else [line[:-1] for line in table]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for line in table:
+        yield "  ".join(
+            f"{word:<{width}}" for word, width in zip(line, widths, strict=True)
+        ).rstrip()
+
+
+def _accuracy(rows: "list[Row]") -> str:
+    """'84.1% (83.0% to 85.2%)': mean and range over seeds."""
+    from heedful.training.progress import percent
+
+    part = "test" if any("test.accuracy" in row for row in rows) else "dev"
+    known = [row[f"{part}.accuracy"] for row in rows if f"{part}.accuracy" in row]
+    if not known:
+        return "none" if all(row["state"] == "done" for row in rows) else "failed"
+    mean = percent(sum(known) / len(known)) + (" on dev" if part == "dev" else "")
+    few = f" ({percent(min(known))} to {percent(max(known))})" if len(known) > 1 else ""
+    return mean + few
+
+
+def _verdicts(rows: "list[Row]") -> str:
+    """'2 may, 1 may-not'."""
+    from collections import Counter
+
+    verdicts = Counter(row["verdict"] for row in rows if "verdict" in row)
+    return ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items()))

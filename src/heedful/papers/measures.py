@@ -1,0 +1,58 @@
+"""What papers report beside trainings: measurements of documents, each a table of plain rows."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from heedful.analysis.shortcuts import ShortcutSettings, probe_shortcuts
+from heedful.config import from_plain
+from heedful.registry import Registry
+from heedful.text.datasets import load
+from heedful.text.token_classes import classify_tokens, label_counts
+from heedful.text.tokenize import TextSettings, Tokenizer
+from heedful.training.task import Task
+
+Rows = list[dict[str, Any]]
+Measure = Callable[[Mapping[str, Any]], Rows]
+
+measures: Registry[Measure] = Registry("measurement")
+
+
+@measures.register("token-classes")
+def token_classes(options: Mapping[str, Any]) -> Rows:
+    """How many words lean to a label, and how many to none, in the training part (Sun & Lu)."""
+    rows = []
+    for name in options["data"]:
+        corpus = load(name)
+        task = Task.from_corpus(corpus, {})
+        settings = TextSettings(
+            split=corpus.split, min_documents=1, max_vocabulary=10**6, max_words=10**6
+        )
+        tokenizer = Tokenizer.learn(task.train.texts, settings)
+        words, classes = len(tokenizer.words), len(task.classes)
+        counts = label_counts(tokenizer.encode(task.train.texts), task.train.labels, classes, words)
+        found = classify_tokens(counts).counts
+        kinds = dict(zip([*map(str, task.classes), "neutral"], found, strict=True))
+        rows += [{"data": name, "class": kind, "count": count} for kind, count in kinds.items()]
+    return rows
+
+
+@measures.register("shortcuts")
+def shortcuts(options: Mapping[str, Any]) -> Rows:
+    """Accuracy of every arm of the default-token experiment, seed by seed (Bai et al.)."""
+    rows: Rows = []
+    given = {name: value for name, value in options.items() if name != "data"}
+    settings = from_plain(ShortcutSettings, given)
+    for name in options["data"]:
+        corpus = load(name)
+        found = probe_shortcuts(Task.from_corpus(corpus, {}), settings, split=corpus.split)
+        for arm, finding in found.arms.items():
+            rows += [
+                {"data": name, "arm": arm, "seed": one.seed, "accuracy": one.accuracy}
+                for one in finding.seeds
+            ]
+        rows += [
+            {"data": name, "arm": "commonest label", "seed": seed}
+            | {"accuracy": found.majority_accuracy}
+            for seed in settings.seeds
+        ]
+    return rows

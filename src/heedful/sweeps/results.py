@@ -1,0 +1,170 @@
+"""One row per cell, made of what stands on disk, in one Parquet file.
+
+    run, in_grid, data, [variant], axes, seed, state, error
+    dev.*, test.*                            everything of metrics.json
+    verdict, audit.documents, audit.<question>
+    audit.<question>.<test>.value …          and floor, ceiling, score, low, high, judgement
+    train_seconds, audit_seconds             the only columns that differ from call to call
+
+The cells of the grid come first, in its order; then what other grids have left in the folder.
+"""
+
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from heedful import runs
+from heedful.jobs import folder as job_folder
+from heedful.jobs.job import Job, Outcome
+from heedful.runs import RunFolder, write_atomically
+from heedful.sweeps.cells import Cell
+from heedful.sweeps.grid import AuditRequest
+from heedful.sweeps.work import audit_folder
+
+if TYPE_CHECKING:
+    import pyarrow
+
+Row = dict[str, Any]
+TIMES = ("train_seconds", "audit_seconds")
+
+
+def rows_of(
+    folder: Path,
+    cells: Sequence[tuple[Cell, Sequence[Job]]],
+    request: AuditRequest | None,
+    outcomes: Mapping[str, Outcome],
+) -> list[Row]:
+    """A row per cell of the grid, then one per cell of other grids that was begun here."""
+    audit = audit_folder(request) if request else None
+    rows = []
+    for cell, jobs in cells:
+        ended = [outcomes[job.name] for job in jobs if job.name in outcomes]
+        is_known = len(ended) == len(jobs)
+        state, error = (
+            _in_outcomes(ended) if is_known else _on_disk([folder / j.place for j in jobs])
+        )
+        about = {"run": cell.name, "in_grid": True, **cell.record, "state": state, "error": error}
+        rows.append({**about, **_numbers(folder / cell.name, audit if cell.attends else None)})
+    own = {cell.name for cell, _ in cells}
+    for record in sorted(folder.glob(f"*/{runs.CELL}")):
+        if record.parent.name not in own:
+            rows.append(_row_of_another(record.parent, audit))
+    return rows
+
+
+def write_rows(path: Path, rows: Sequence[Row]) -> None:
+    """Write results.parquet, unless it says the same already."""
+    import pyarrow.parquet
+
+    buffer = io.BytesIO()
+    pyarrow.parquet.write_table(_table(rows), buffer)
+    if not path.is_file() or path.read_bytes() != buffer.getvalue():
+        write_atomically(path, buffer.getvalue())
+
+
+def _in_outcomes(outcomes: Sequence[Outcome]) -> tuple[str, str]:
+    """State and sentence of a cell from what became of its jobs."""
+    for outcome in outcomes:
+        if outcome.state != "done":
+            is_audit = outcome is not outcomes[0]
+            return outcome.state, f"{'audit: ' if is_audit else ''}{outcome.reason}"
+    return "done", ""
+
+
+def _on_disk(places: Sequence[Path]) -> tuple[str, str]:
+    """The same from what its folders hold."""
+    for place in places:
+        if not (place / job_folder.DONE).is_file():
+            traceback = place / job_folder.ERROR
+            if not traceback.is_file():
+                return "not run", ""
+            last = traceback.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1]
+            return "failed", last.partition(": ")[2] or last
+    return "done", ""
+
+
+def _row_of_another(place: Path, audit: str | None) -> Row:
+    """The row of a cell that only another grid has."""
+    record = RunFolder(place).read_json(runs.CELL)
+    audits = sorted(path.parent.name for path in place.glob(f"audit-*/{runs.AUDIT}"))
+    chosen = audit if audit in audits or not audits else audits[-1]
+    state, error = _on_disk([place])
+    about = {"run": place.name, "in_grid": False, **record, "state": state, "error": error}
+    return {**about, **_numbers(place, chosen)}
+
+
+def _numbers(place: Path, audit: str | None) -> Row:
+    """Metrics, audit and times of a cell, as far as it has come."""
+    row: Row = {}
+    run = RunFolder(place)
+    if run.is_finished:
+        row |= dict(_flat(run.read_json(runs.METRICS)))
+    if audit is not None and (place / audit / runs.AUDIT).is_file():
+        row |= dict(_answers(RunFolder(place / audit).read_json(runs.AUDIT)))
+    row["train_seconds"] = _seconds([place])
+    if audit is not None:
+        row["audit_seconds"] = _seconds([place / audit, *(place / audit).glob("share-*")])
+    return row
+
+
+def _seconds(places: Sequence[Path]) -> float | None:
+    """How long the work in these folders took that is done."""
+    done = [RunFolder(p) for p in places if (p / job_folder.DONE).is_file()]
+    times = [float(folder.read_json(job_folder.DONE).get("seconds", 0.0)) for folder in done]
+    return sum(times) if times else None
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Every number by its dotted name; an interval as low and high."""
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{name}.")
+        elif isinstance(value, list) and name.endswith("_interval"):
+            yield from _ends(f"{prefix}{name.removesuffix('_interval')}_", value)
+        elif isinstance(value, list):
+            yield from _flat(
+                {str(place): one for place, one in enumerate(value)}, f"{prefix}{name}."
+            )
+        elif isinstance(value, int | float) or value is None:
+            yield f"{prefix}{name}", value
+
+
+def _ends(prefix: str, interval: Sequence[float | None]) -> Iterator[tuple[str, float | None]]:
+    yield from ((f"{prefix}low", interval[0]), (f"{prefix}high", interval[1]))
+
+
+def _answers(audit: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    yield "verdict", audit["verdict"]
+    yield "audit.documents", audit["documents"]
+    for answer in audit["answers"]:
+        question = f"audit.{answer['question']}"
+        yield question, answer["judgement"]
+        for test in answer["tests"]:
+            name = f"{question}.{test['name'].replace(' ', '_')}."
+            score = test["score"]
+            for number in ("value", "floor", "ceiling", "score"):
+                yield name + number, score[number]
+            yield from _ends(name, score["interval"])
+            yield name + "judgement", test["judgement"]
+
+
+def _table(rows: Sequence[Row]) -> "pyarrow.Table":
+    """Columns in the order in which rows first have them, times last."""
+    import pyarrow
+
+    names = dict.fromkeys(name for row in rows for name in row)
+    ordered = [*(name for name in names if name not in TIMES), *TIMES]
+    return pyarrow.table({name: _column([row.get(name) for row in rows]) for name in ordered})
+
+
+def _column(values: Sequence[Any]) -> "pyarrow.Array":
+    """Values as one type; words where they have several, numbers where they have none."""
+    import pyarrow
+
+    kinds = {type(value) for value in values if value is not None}
+    if not kinds or (kinds <= {int, float} and float in kinds):
+        return pyarrow.array([None if v is None else float(v) for v in values], pyarrow.float64())
+    if len(kinds) > 1:
+        return pyarrow.array([None if v is None else str(v) for v in values], pyarrow.string())
+    return pyarrow.array(values)

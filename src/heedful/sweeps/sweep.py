@@ -1,0 +1,171 @@
+"""A grid in, run folders and one table out; called again, it does what is left."""
+
+import fcntl
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from heedful import runs
+from heedful.errors import RunError, UsageError, nearest
+from heedful.jobs.budget import Budget
+from heedful.jobs.engine import Engine
+from heedful.jobs.folder import DONE
+from heedful.jobs.job import Outcome
+from heedful.jobs.local import LocalWorkers
+from heedful.jobs.progress import JobWatcher
+from heedful.jobs.ray_workers import RayWorkers, import_ray
+from heedful.jobs.run import run_jobs
+from heedful.runs import RunFolder, environment_failures
+from heedful.sweeps.cells import cells_of
+from heedful.sweeps.grid import Grid
+from heedful.sweeps.progress import SweepLines
+from heedful.sweeps.results import Row, rows_of, write_rows
+from heedful.sweeps.work import jobs_of, label_of
+from heedful.training.trained import choose_device
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+ENGINES = ("local", "ray")
+MOST_CELLS = 500
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What became of a grid."""
+
+    folder: Path
+    rows: list[Row]  # one per cell; those of the grid first, in its order
+    was_done_before: bool  # nothing was left to do
+
+    @property
+    def path(self) -> Path:
+        """Where the table stands."""
+        return self.folder / runs.RESULTS
+
+    @cached_property
+    def own(self) -> list[Row]:
+        """The rows of this grid."""
+        return [row for row in self.rows if row["in_grid"]]
+
+    @property
+    def states(self) -> Counter[str]:
+        """How many cells of the grid are done, failed or not run."""
+        return Counter(row["state"] for row in self.own)
+
+    def to_frame(self) -> "DataFrame":
+        """The table as it stands in results.parquet."""
+        import pandas
+
+        return pandas.read_parquet(self.path)
+
+
+def sweep(
+    grid: str | Path | Mapping[str, Any] | Grid,
+    output: str | Path,
+    *,
+    on: str = "local",
+    address: str | None = None,
+    cores: int | None = None,
+    memory: float | None = None,
+    max_cells: int = MOST_CELLS,
+    device: str = "cpu",
+    data_dir: str | Path | None = None,
+    watcher: JobWatcher | None = None,
+) -> Sweep:
+    """Train (and audit) every cell of a grid that is not done yet; each is a run in `output`.
+
+    `grid` is a TOML file, the same as a mapping, or a `Grid`. Cells run in processes of this
+    machine (`on="local"`) or of Ray (`on="ray"`, on the cluster at `address` or one started here),
+    at most `cores` at once and within `memory` GiB. A cell that fails is a row that says why.
+    """
+    device = _checked(on, address, device)
+    grid = _as_grid(grid)
+    grid.check_size(max_cells)
+    budget = Budget(cores, memory)
+    cells = cells_of(grid, None if data_dir is None else Path(data_dir))
+    folder = _made(Path(output))
+    by_cell = [(cell, jobs_of(cell, grid.audit, device)) for cell in cells]
+    if isinstance(watcher, SweepLines):
+        watcher.labels = {j.name: label_of(j, cell) for cell, jobs in by_cell for j in jobs}
+    is_done = all((folder / job.place / DONE).is_file() for _, jobs in by_cell for job in jobs)
+    outcomes: dict[str, Outcome] = {}
+    with _locked(folder / runs.SWEEP_LOCK, waits=False) as is_alone:
+        # Two sweeps in one order would wait for each other at every cell; so they meet half-way.
+        ordered = by_cell if is_alone else by_cell[::-1]
+        jobs = [job for _, some in ordered for job in some]
+        if is_done:
+            engine: Engine = LocalWorkers()  # which starts no process unless there is a job
+        else:
+            engine, budget = _engine(on, address, budget, device)
+        try:
+            outcomes = run_jobs(jobs, folder, budget, None if is_done else watcher, engine)
+        finally:
+            engine.stop()
+            with _locked(folder / runs.RESULTS_LOCK, waits=True):  # or old rows might go last
+                rows = rows_of(folder, by_cell, grid.audit, outcomes)
+                write_rows(folder / runs.RESULTS, rows)
+    return Sweep(folder, rows, is_done)
+
+
+def _checked(on: str, address: str | None, device: str) -> str:
+    """The device by its name, once the request makes sense."""
+    if on not in ENGINES:
+        raise UsageError(f"no engine named {on!r}.{nearest(on, ENGINES)} Known: local, ray.")
+    if on == "local" and address is not None:
+        raise UsageError("--address is that of a Ray cluster: it goes with --on ray.")
+    if on == "local":
+        return str(choose_device(device))
+    import_ray()
+    if device not in ("cpu", "cuda"):
+        raise UsageError(
+            f"with --on ray, --device is cpu or cuda (Ray chooses which), not {device}."
+        )
+    return device
+
+
+def _as_grid(given: str | Path | Mapping[str, Any] | Grid) -> Grid:
+    if isinstance(given, Grid):
+        return given
+    return Grid.from_plain(given) if isinstance(given, Mapping) else Grid.read(Path(given))
+
+
+def _made(folder: Path) -> Path:
+    """The folder, made if it is not there."""
+    for place in (folder, *folder.parents):
+        if (place.exists() or place.is_symlink()) and not place.is_dir():
+            raise RunError(f"{place} is a file. Expected a folder for the sweep.")
+    if RunFolder(folder).is_begun:
+        raise RunError(f"{folder} is a run folder. Choose another folder for the sweep.")
+    with environment_failures(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _engine(on: str, address: str | None, budget: Budget, device: str) -> tuple[Engine, Budget]:
+    """What runs the jobs, and how much of it there is."""
+    if on == "local":
+        return LocalWorkers(), budget
+    workers = RayWorkers(address, budget, has_gpu=device == "cuda")
+    return workers, workers.budget
+
+
+@contextmanager
+def _locked(path: Path, waits: bool) -> Iterator[bool]:
+    """Hold a lock; whether it was to be had, which it is in the end for whoever waits."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    is_ours = True
+    try:
+        with suppress(OSError):  # some file systems have no locks
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
+            except BlockingIOError:
+                is_ours = False
+        yield is_ours
+    finally:
+        os.close(descriptor)
