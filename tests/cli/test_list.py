@@ -19,9 +19,14 @@ def test_every_member_is_listed_with_a_sentence(heedful, family):
 
 def test_all_families_are_listed_at_once(heedful):
     answer = heedful("list")
-    assert [line for line in answer.out.splitlines() if line and line[0] != " "] == list(
-        _families()
-    )
+    titles = [line for line in answer.out.splitlines() if line and line[0] != " "]
+    assert titles == [*_families(), "papers"]
+
+
+def test_papers_are_listed_with_what_can_be_done_again(heedful):
+    answer = heedful("list", "papers")
+    assert "  sun-lu " in answer.out
+    assert "table-2=Test accuracy of four models" in answer.out
 
 
 def test_an_unknown_family_is_answered_with_the_nearest(heedful):

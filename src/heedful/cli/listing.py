@@ -1,11 +1,14 @@
 """`heedful list`: every member of every family, read from the registries."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
     from heedful.registry import Registry
+
+PAPERS = "papers"  # folders, not a registry
 
 
 def list_members(
@@ -26,11 +29,14 @@ def list_members(
     if family == "settings":
         _list_settings(json)
         return
-    if family is not None and family not in families:
-        known = ", ".join([*families, "settings"])
-        raise UnknownName(f"no family named {family!r}.{nearest(family, families)} Known: {known}.")
-    chosen = {family: families[family]} if family else families
+    known = [*families, PAPERS, "settings"]
+    if family is not None and family not in known:
+        listed = ", ".join(known)
+        raise UnknownName(f"no family named {family!r}.{nearest(family, known)} Known: {listed}.")
+    chosen = {name: of for name, of in families.items() if family in (None, name)}
     rows = {name: _members(registry) for name, registry in chosen.items()}
+    if family in (None, PAPERS):
+        rows[PAPERS] = list(_papers())
     if "corpora" in rows:
         found = names_in(data_dir)
         rows["corpora"] += [
@@ -97,6 +103,15 @@ def _families() -> dict[str, "Registry[Any]"]:
         "analyses": analyses,
         "corpora": corpora,
     }
+
+
+def _papers() -> Iterator[dict[str, Any]]:
+    from heedful.papers.paper import load_paper, paper_names
+
+    for name in paper_names():
+        paper = load_paper(name)
+        experiments = {key: one.title for key, one in paper.experiments.items()}
+        yield {"name": name, "summary": paper.title, "options": experiments}
 
 
 def _members(registry: "Registry[Any]") -> list[dict[str, Any]]:

@@ -186,7 +186,8 @@ def _claims(given: Mapping[str, Any]) -> Iterator[Claim]:
     for claim in given.get("claims", []):
         usual = {"column": given.get("column"), "times": given.get("times", 1.0)}
         known = {**usual, **claim, "each": tuple(claim.get("each", ()))}
-        yield Claim(**known)
+        amounts = {k: float(known[k]) for k in ("times", "by", "spread") if k in known}
+        yield Claim(**{**known, **amounts})
 
 
 def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:

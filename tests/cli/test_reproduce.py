@@ -1,0 +1,55 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from heedful.papers.paper import read_paper
+
+
+def test_a_paper_is_done_again_from_the_command_line(heedful, monkeypatch):
+    """On documents of its own: the real corpora are not always there."""
+    runs = {
+        "title": "A paper",
+        "table-1": {
+            "title": "accuracy",
+            "grid": {
+                "data": "planted:documents=200",
+                "seeds": [1, 2],
+                "training": {"recipe": "standard:epochs=2"},
+                "variants": [{"name": "mlp", "encoder": "mlp"}],
+                "axes": {"dropout": [0.0, 0.5]},
+            },
+        },
+    }
+    expected = {
+        "table-1": {
+            "row": "dropout", "column_of": "variant", "column": "test.accuracy", "times": 100,
+            "tolerance": 100, "source": "S",
+            "blocks": [{"columns": ["mlp"], "values": [[0.0, 99.0], [0.5, 98.0], [0.9, 50.0]]}],
+            "claims": [{"says": "it is flat", "cells": {"dropout": [0.0, 0.5]}, "spread": 100}],
+        }
+    }  # fmt: skip
+    paper = read_paper("mine", runs, expected, "# Mine\n\nSome words.")
+    monkeypatch.setattr("heedful.papers.paper.load_paper", lambda name: paper)
+    done = heedful("reproduce", "mine", "-o", "again", "--cores", "2")
+    assert done.code == 0, done.err
+    assert "table-1: 2 of 2 published numbers replicate; 1 of 1 claims do; 1 cannot be" in done.out
+    page = Path("again") / "report.html"
+    assert "it is flat" in page.read_text()
+    assert "| dropout 0.5, mlp | 98 |" in (Path("again") / "page.md").read_text()
+    kept = json.loads((Path("again") / "table-1" / "reproduction.json").read_text())
+    assert kept["numbers"][2]["why"] == "it was not run here"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["sun-lo"], "no paper named 'sun-lo'. Did you mean 'sun-lu'?"),
+        (["sun-lu", "--table", "9"], "sun-lu has no table-9 here."),
+        (["sun-lu", "--seeds", "one"], "--seeds takes whole numbers"),
+    ],
+)
+def test_bad_requests_are_sentences(heedful, arguments, sentence):
+    done = heedful("reproduce", *arguments)
+    assert done.code == 2
+    assert sentence in done.err

@@ -1,0 +1,87 @@
+import math
+
+import pytest
+
+from heedful.papers.comparing import Mean, compare, test_claims
+from heedful.papers.paper import Claim, Published
+
+
+def rows(**by_scale):
+    """Runs of two seeds each: name of the variant -> accuracies."""
+    return [
+        {"variant": name, "seed": seed, "test.accuracy": value}
+        for name, values in by_scale.items()
+        for seed, value in enumerate(values, start=1)
+    ]
+
+
+def published(value, tolerance=2.0, why_not="", variant="DP"):
+    return Published(
+        {"variant": variant}, "test.accuracy", float(value), tolerance, "S", 100.0, why_not
+    )
+
+
+def test_a_mean_over_seeds_has_students_interval():
+    # sd of 1, 2, 3 is 1; t(0.975, 2) = 4.303; 4.303 / sqrt(3) = 2.484
+    mean = Mean.of([1.0, 2.0, 3.0])
+    assert (mean.mean, mean.seeds) == (2.0, 3)
+    assert mean.high - mean.mean == pytest.approx(2.484, abs=1e-3)
+    assert mean.mean - mean.low == pytest.approx(2.484, abs=1e-3)
+    assert math.isnan(Mean.of([1.0]).low)
+
+
+@pytest.mark.parametrize(
+    ("value", "verdict"), [(81.0, "replicates"), (83.0, "replicates"), (83.1, "does not")]
+)
+def test_a_number_replicates_within_its_tolerance(value, verdict):
+    (found,) = compare(rows(DP=[0.80, 0.82]), [published(value)])
+    assert found.ours.mean == pytest.approx(81.0)
+    assert found.verdict == verdict
+
+
+def test_what_was_not_run_or_has_a_reason_is_not_compared():
+    missing, other = compare(
+        rows(DP=[0.8]), [published(80, variant="AD"), published(80, why_not="another split")]
+    )
+    assert (missing.verdict, missing.why) == ("cannot be compared", "it was not run here")
+    assert (other.verdict, other.why) == ("cannot be compared", "another split")
+    assert other.ours.mean == 80  # shown all the same
+
+
+def higher(by):
+    return Claim(
+        "A beats B", "test.accuracy", 100.0, higher={"variant": "A"}, lower={"variant": "B"}, by=by
+    )
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "verdict"),
+    [
+        ([0.90, 0.91, 0.92], [0.70, 0.71, 0.72], "replicates"),
+        ([0.70, 0.71, 0.72], [0.70, 0.71, 0.72], "does not"),
+        ([0.90, 0.75, 0.99], [0.80, 0.80, 0.80], "cannot be compared"),  # seeds disagree
+    ],
+)
+def test_a_difference_is_paired_by_seed(a, b, verdict):
+    (found,) = test_claims(rows(A=a, B=b), [higher(by=5.0)])
+    assert found.verdict == verdict
+    if verdict == "cannot be compared":
+        assert "do not settle it" in found.why
+
+
+def test_a_spread_is_that_of_the_means():
+    claim = Claim("flat", "test.accuracy", 100.0, cells={"variant": ["A", "B"]}, spread=3.0)
+    (near,) = test_claims(rows(A=[0.80, 0.82], B=[0.83, 0.83]), [claim])
+    assert (round(near.found.mean, 6), near.verdict) == (2.0, "replicates")
+    (far,) = test_claims(rows(A=[0.80], B=[0.84]), [claim])
+    assert far.verdict == "does not"
+    (part,) = test_claims(rows(A=[0.80]), [claim])
+    assert part.verdict == "cannot be compared"
+
+
+def test_a_claim_is_tested_for_each_value_that_occurs():
+    table = [{**row, "data": data} for data in ("x", "y") for row in rows(A=[0.9], B=[0.7])]
+    claim = Claim(
+        "A beats B", "test.accuracy", 100.0, {"variant": "A"}, {"variant": "B"}, 5.0, each=("data",)
+    )
+    assert [found.where for found in test_claims(table, [claim])] == [{"data": "x"}, {"data": "y"}]
