@@ -46,6 +46,7 @@ def test_a_paper_is_done_again_from_the_command_line(heedful, monkeypatch):
     [
         (["sun-lo"], "no paper named 'sun-lo'. Did you mean 'sun-lu'?"),
         (["sun-lu", "--table", "9"], "sun-lu has no table-9 here."),
+        (["sun-lu", "--table", "2", "--data", "mr"], "table-2 does not use 'mr'. Known: sst2_jw"),
         (["sun-lu", "--seeds", "one"], "--seeds takes whole numbers"),
     ],
 )

@@ -12,7 +12,7 @@ def test_every_paper_can_be_run_as_it_is_written(name, is_quick):
     paper = load_paper(name)
     assert paper.about.startswith("# ")
     for experiment in paper.experiments.values():
-        plan = experiment.asked(is_quick, None)
+        plan = experiment.asked(is_quick)
         if experiment.measure is None:
             grid = Grid.from_plain(plan)
             assert grid.cells > 0
@@ -36,7 +36,7 @@ def test_every_published_number_names_a_cell_of_its_grid():
             experiment = paper.experiments[key]
             if experiment.measure is not None:
                 continue
-            grid = Grid.from_plain(experiment.asked(False, None))
+            grid = Grid.from_plain(experiment.asked())
             values = {
                 "data": {data.source for data in grid.data},
                 "variant": set(grid.variants),

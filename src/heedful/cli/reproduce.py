@@ -22,6 +22,9 @@ def reproduce(
     figure: Annotated[str | None, typer.Option(help="Only this figure, as in 3.")] = None,
     only: Annotated[str | None, typer.Option(help="Only this experiment, by its name.")] = None,
     seeds: Annotated[str | None, typer.Option(help="Other seeds than the page's: 1,2,3.")] = None,
+    data: Annotated[
+        list[str] | None, typer.Option(help="Only this corpus; may be repeated.")
+    ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A small part, in minutes.")] = False,
     on: Annotated[str, typer.Option(help="local: processes here. ray: a Ray cluster.")] = "local",
     cores: Annotated[int | None, typer.Option(help="So many trainings at once.")] = None,
@@ -53,7 +56,7 @@ def reproduce(
     def done_again(experiment: "Experiment", watcher: JobWatcher) -> "Reproduction":
         return reproduce(
             known, experiment, place / experiment.key, is_quick=quick, seeds=numbers,
-            on=on, cores=cores, device=device, watcher=watcher,
+            data=tuple(data) if data else None, on=on, cores=cores, device=device, watcher=watcher,
         )  # fmt: skip
 
     found = []

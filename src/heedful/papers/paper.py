@@ -27,16 +27,27 @@ class Experiment:
 
     key: str  # table-2
     title: str
-    grid: Mapping[str, Any] | None  # for a sweep; None: something else is measured
-    measure: str | None
+    grid: Mapping[str, Any]  # for a sweep, or the options of the measurement
+    measure: str | None  # None: a sweep
     quick: Mapping[str, Any]  # what is changed for a run of minutes
 
-    def asked(self, is_quick: bool, seeds: tuple[int, ...] | None) -> Mapping[str, Any]:
+    def asked(
+        self,
+        is_quick: bool = False,
+        seeds: tuple[int, ...] | None = None,
+        data: tuple[str, ...] | None = None,
+    ) -> Mapping[str, Any]:
         """The grid, or the options of the measurement, as they will run."""
-        plan = dict(self.grid or {})
-        if is_quick:
-            plan = _merged(plan, self.quick)
-        return plan if seeds is None else {**plan, "seeds": list(seeds)}
+        plan = _merged(self.grid, self.quick) if is_quick else dict(self.grid)
+        if seeds is not None:
+            plan["seeds"] = list(seeds)
+        if data is not None:
+            for name in data:
+                if name not in plan["data"]:
+                    known = ", ".join(plan["data"])
+                    raise UnknownName(f"{self.key} does not use {name!r}. Known: {known}.")
+            plan["data"] = list(data)
+        return plan
 
 
 @dataclass(frozen=True)

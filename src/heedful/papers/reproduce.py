@@ -77,6 +77,7 @@ def reproduce(
     *,
     is_quick: bool = False,
     seeds: tuple[int, ...] | None = None,
+    data: tuple[str, ...] | None = None,
     on: str = "local",
     cores: int | None = None,
     device: str = "cpu",
@@ -84,7 +85,7 @@ def reproduce(
 ) -> Reproduction:
     """Run what an experiment needs that has not been run yet, and compare."""
     started = time.monotonic()
-    plan = experiment.asked(is_quick, seeds)
+    plan = experiment.asked(is_quick, seeds, data)
     rows: Sequence[Row]
     if experiment.measure is None:
         folder = output / "runs"
