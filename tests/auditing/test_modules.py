@@ -146,6 +146,14 @@ def test_a_text_without_words_leaves_the_others_alone(trained):
     np.testing.assert_allclose(states, known, atol=1e-6)
 
 
+def test_a_group_of_texts_without_any_word_has_no_variants(trained):
+    subject = ModuleSubject(Wrapped(trained))
+    reading = subject.read(["  "])
+    nothing = np.empty(0, dtype=np.int64), np.empty((0, 1), dtype=bool)
+    assert subject.predict_kept(reading, *nothing).shape == (0, len(trained.classes))
+    assert not subject.importance(reading, "leave-one-out").any()
+
+
 def test_an_audit_asks_what_can_be_asked_and_says_why_it_does_not_ask_the_rest(trained, planted):
     texts, labels = planted.test.texts[:40], planted.test.labels[:40]
     result = heedful.audit(Wrapped(trained), texts, QUICK, labels=labels)

@@ -4,6 +4,9 @@ import shutil
 import numpy as np
 import pytest
 import torch
+from tokenizers import Tokenizer as Tokenizers
+from tokenizers import pre_tokenizers
+from tokenizers.models import Unigram
 from transformers import AutoModel, BertConfig, GPT2Config, PreTrainedTokenizerFast
 
 import heedful
@@ -13,6 +16,7 @@ from heedful.model.encoders import Pretrained, encoders
 from heedful.model.pretrained import PretrainedSource
 from heedful.text.batching import Batches
 from heedful.text.documents import Document, Documents
+from heedful.text.pieces import WordPieces
 from heedful.text.tokenize import TextSettings, Tokenizer
 from heedful.training.settings import Settings
 from heedful.training.train import train
@@ -101,6 +105,43 @@ def test_pieces_depend_on_the_word_alone_and_special_ones_cannot_be_written():
     rows = encoded.pieces.padded(np.arange(5))
     assert rows[0].tolist() == rows[2].tolist() == rows[4].tolist()
     assert not np.isin(rows, [VOCABULARY["[SEP]"], VOCABULARY["[CLS]"]]).any()
+
+
+@pytest.mark.parametrize("scheme", ["always", "first", "never"])
+def test_words_cut_one_by_one_are_the_pieces_of_the_whole_text(scheme):
+    known = ["<unk>", "▁", *"abgodfilm.,!我们", "▁good", "▁film", "good", "film"]
+    cutter = Tokenizers(Unigram([(piece, -float(n)) for n, piece in enumerate(known)], unk_id=0))
+    cutter.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme=scheme)
+    pieces = WordPieces(json.loads(cutter.to_str()), unknown=0, room=100)
+    for text in ("good film.", "film,good!", " good", "我们 good"):
+        offsets = Tokenizer.learn([text], TextSettings()).offsets(text)
+        one_by_one = [piece for word in pieces.cut(text, offsets) for piece in word]
+        whole = cutter.encode(text, add_special_tokens=False)
+        assert one_by_one == whole.ids, (text, whole.tokens)
+
+
+def test_weights_that_do_not_fit_their_config_are_refused(folder, tmp_path):
+    shutil.copytree(folder, tmp_path / "deeper")
+    config = tmp_path / "deeper" / "config.json"
+    config.write_text(json.dumps({**json.loads(config.read_text()), "num_hidden_layers": 3}))
+    with pytest.raises(RunError, match="they would be random"):
+        PretrainedSource.load(str(tmp_path / "deeper"))
+
+
+def test_what_an_encoder_brings_goes_with_it():
+    pretrained = Settings().with_(encoder="pretrained")
+    assert pretrained.with_(encoder="mlp") == Settings().with_(encoder="mlp")
+    frozen = pretrained.with_(encoder="pretrained:frozen=true")
+    assert frozen == Settings().with_(encoder="pretrained:frozen=true")
+    assert Settings().with_tables({"model": {"encoder": "pretrained"}}) == pretrained
+    chosen = Settings().with_(encoder="pretrained", dropout=0.3).with_(encoder="mlp")
+    assert chosen.model.dropout == 0.3
+
+
+def test_a_base_may_read_pieces_though_the_model_does_not(folder, small_task, tmp_path):
+    train(small_task, _settings(folder)).save(tmp_path / "base")
+    imposed = Settings().with_(recipe=f"imposed:base={tmp_path / 'base'}:epochs=1", min_documents=1)
+    assert train(small_task, imposed).metrics["test"]["documents"] == len(small_task.test)
 
 
 def test_a_word_that_leaves_no_piece_is_read_as_unknown():

@@ -80,7 +80,9 @@ def test_a_spread_is_that_of_the_means():
 
 
 def test_a_claim_is_tested_for_each_value_that_occurs():
-    table = [{**row, "data": data} for data in ("x", "y") for row in rows(A=[0.9], B=[0.7])]
+    table = [
+        {**row, "data": data} for data in ("x", "y") for row in rows(A=[0.9, 0.8], B=[0.7, 0.6])
+    ]
     claim = Claim(
         "A beats B", "test.accuracy", 100.0, {"variant": "A"}, {"variant": "B"}, 5.0, each=("data",)
     )

@@ -98,3 +98,8 @@ def test_documents_that_are_not_there_are_refused():
         cells_of(Grid.from_plain({"data": "plantet"}))
     with pytest.raises(DataError, match="audit: planted:documents=9 has no test part"):
         cells_of(Grid.from_plain({"data": "planted:documents=9", "audit": {}}))
+
+
+def test_a_variants_seed_holds_where_the_grid_names_none():
+    variants = [{"name": "a", "seed": 5}, {"name": "b"}]
+    assert [cell.settings.training.seed for cell in cells(variants=variants)] == [5, 1]

@@ -74,7 +74,7 @@ class ModuleSubject(Decides, ShowsStates):
             texts=tuple(texts),
             is_token=np.arange(weights.shape[1]) < lengths[:, None],
             weights=weights / np.where(total > 0, total, 1),
-            probabilities=_joined(parts),
+            probabilities=_joined(parts, len(self.classes)),
             offsets=offsets,
             inner=(documents, parts),
         )
@@ -92,7 +92,7 @@ class ModuleSubject(Decides, ShowsStates):
             for number, kept in zip(document.tolist(), is_kept, strict=True)
         ]
         with self.reader.as_it_predicts():
-            return _joined(self.reader.parts(shortened))
+            return _joined(self.reader.parts(shortened), len(self.classes))
 
     def decide(
         self, reading: Reading, attentions: Attentions
@@ -206,9 +206,11 @@ class ModuleSubject(Decides, ShowsStates):
         return found / np.where(total > 0, total, 1)
 
 
-def _joined(parts: Iterable[Part]) -> Probabilities:
-    """Probabilities of all documents in their order."""
+def _joined(parts: Iterable[Part], classes: int) -> Probabilities:
+    """Probabilities of all documents in their order; there may be none."""
     found = [(part.rows, _shares(part.trace.logits)) for part in parts]
+    if not found:
+        return np.empty((0, classes))
     order = np.concatenate([rows for rows, _ in found])
     return np.concatenate([shares for _, shares in found])[np.argsort(order)]
 

@@ -145,7 +145,8 @@ def is_word(documents: Sequence[Words], device: torch.device) -> Bool[Tensor, "b
 
 def _check_logits(method: str, logits: object, shape: tuple[int, int]) -> Tensor:
     found = _check_numbers(method, "logits", logits, shape)
-    if (found >= 0).all() and torch.allclose(found.sum(dim=-1), found.new_ones(()), atol=1e-6):
+    is_between = ((found > 0) & (found < 1)).all()  # a softmax gives neither 0 nor 1
+    if is_between and torch.allclose(found.sum(dim=-1), found.new_ones(()), atol=1e-6):
         raise DataError(
             f"{method} should give logits; these look like probabilities, which sum to 1. Give "
             "what goes into the softmax, or their logarithm."

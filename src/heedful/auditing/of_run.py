@@ -12,6 +12,7 @@ from heedful.auditing.questions import AuditSettings
 from heedful.auditing.record import plain
 from heedful.model.alignments import alignments
 from heedful.model.encoders import encoders
+from heedful.model.precision import Precision
 from heedful.model.projections import projections
 from heedful.text.documents import Documents
 from heedful.training.trained import Trained
@@ -48,6 +49,7 @@ def request_of(
     has_budget: bool = False,
     judge: str = "self",
     twins: Sequence[str] = (),
+    precision: Precision = "auto",
 ) -> dict[str, Any]:
     """What is audited and how: an audit that was cut off goes on only with the same."""
     said = [(d.text, d.label, d.rationale) for d in documents]
@@ -59,5 +61,6 @@ def request_of(
         "judge": judge,
         "questions": list(asked) if asked else "all",
         "twins": list(twins),
+        "precision": precision,
         **plain(asdict(settings)),
     }

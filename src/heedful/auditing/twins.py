@@ -78,9 +78,13 @@ def as_trained(run: Settings) -> dict[str, Any]:
 
 
 def as_usual(run: Settings, recipe: str = "standard") -> dict[str, Any]:
-    """Changes that train by a plain recipe, for as long as the run was, if it had one stage."""
+    """Changes that train by a plain recipe, for as long as the run was, if it had one stage.
+
+    An encoder with ways of its own (few epochs for a pretrained one) says nothing about others.
+    """
     own = run.training.recipe
-    epochs = own.epochs if isinstance(own, Penalised | Standard) else Standard().epochs
+    is_plain = isinstance(own, Penalised | Standard) and not run.model.encoder.wants()
+    epochs = own.epochs if is_plain else Standard().epochs
     return {"recipe": f"{recipe}:epochs={epochs}"}
 
 

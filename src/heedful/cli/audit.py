@@ -145,7 +145,7 @@ def audit(
     if output is not None:
         asked = request_of(
             trained, chosen, settings, ask, documents,
-            has_budget=seconds is not None, judge=judge, twins=asked_twins,
+            has_budget=seconds is not None, judge=judge, twins=asked_twins, precision=exactness,
         )  # fmt: skip
         parts = PartsInFolder(output, asked)
     total = min(len(chosen), documents or len(chosen))

@@ -88,6 +88,7 @@ def audit_transformer(
             "sample": count,
             "questions": ask or "all",
             "readings": len(subjects),
+            "precision": precision,
             **plain(asdict(settings)),
         }
         parts = {reading: PartsInFolder(folder, asked) for reading, folder in folders.items()}

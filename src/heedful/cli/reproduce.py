@@ -9,7 +9,7 @@ from heedful.cli.options import Quiet
 
 if TYPE_CHECKING:
     from heedful.papers.paper import Experiment, Paper
-    from heedful.papers.reproduce import Reproduction
+    from heedful.papers.record import Reproduction
 
 
 def reproduce(
@@ -38,6 +38,7 @@ def reproduce(
     """
     import sys
 
+    from heedful import runs
     from heedful.auditing.record import plain
     from heedful.cli import show
     from heedful.cli.request import whole_numbers
@@ -59,28 +60,28 @@ def reproduce(
             data=tuple(data) if data else None, on=on, cores=cores, device=device, watcher=watcher,
         )  # fmt: skip
 
+    command = f"heedful reproduce {' '.join(sys.argv[2:])}"
     found = []
     for experiment in chosen:
+        folder = place / experiment.key
         if quiet:
             found.append(done_again(experiment, JobWatcher()))
         else:
             show.note(f"{paper}, {experiment.key}: {experiment.title}")
             with SweepLines() as watcher:
                 found.append(done_again(experiment, watcher))
-        found[-1].save(place / experiment.key)
-    page = place / "report.html"
-    write_reproduction(page, known, found)
-    command = f"heedful reproduce {' '.join(sys.argv[2:])}"
-    write_atomically(place / "page.md", as_markdown(known, found, command).encode())
+        one = found[-1]
+        one.save(folder)
+        write_reproduction(folder / runs.REPORT, known, one)
+        write_atomically(folder / "page.md", as_markdown(known, one, command).encode())
+        if not json:
+            for row in [*claim_rows(one), *number_rows(one)]:
+                show.result("  ".join(row.values()))
+            show.result(f"{one.sentence}\nreport: {folder / runs.REPORT}\n")
     if json:
         show.as_json([plain(one.to_dict()) for one in found])
-        return
-    for one in found:
-        show.result("")
-        for row in [*claim_rows(one), *number_rows(one)]:
-            show.result("  ".join(row.values()))
-        show.result(one.sentence)
-    show.result(f"\nreport: {page}")
+    if any(one.about["cells"].get("failed") for one in found):
+        raise typer.Exit(1)
 
 
 def _chosen(

@@ -43,10 +43,10 @@ def ablation(model: AttentionClassifier, batch: Batch, target: Target) -> TokenS
     whole = target_probability(model.read(embedded, batch.is_token).logits, target)
     rows, places = batch.is_token.nonzero(as_tuple=True)
     scores = whole.new_zeros(embedded.shape[:2])
-    at_once = max(1, TOKENS_AT_ONCE // embedded.shape[1])
+    at_once = max(1, TOKENS_AT_ONCE // (embedded.shape[1] * batch.pieces_per_word))
     for some in torch.arange(len(rows), device=rows.device).split(at_once):
         row, place = rows[some], places[some]
-        without = embedded[row].clone()
+        without = embedded[row]
         without[torch.arange(len(some)), place] = 0.0
         logits = model.read(without, batch.is_token[row]).logits
         scores[row, place] = whole[row] - target_probability(logits, target[row])

@@ -144,7 +144,7 @@ def logits_of_shortened(
         rows = torch.from_numpy(some).to(device)
         return model(batch.kept(documents[rows], kept[rows])).logits
 
-    at_once = TOKENS_AT_ONCE[device.type]
+    at_once = TOKENS_AT_ONCE[device.type] // batch.pieces_per_word
     chunks, start = [], 0
     while start < len(order):
         size = max(1, at_once // max(1, int(lengths[order[start]])))

@@ -264,7 +264,7 @@ class Pretrained(EncoderSettings):
 
     def wants(self) -> Mapping[str, Any]:
         """Small steps for what has learnt already, few rounds, little dropout."""
-        rate = 1e-3 if self.frozen else 5e-5
+        rate = 1e-4 if self.frozen else 5e-5  # times head_speed for what starts from nothing
         return {
             "optimizer": f"adam:learning_rate={rate}",
             "recipe": f"standard:epochs={8 if self.frozen else 4}",

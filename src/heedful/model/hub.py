@@ -62,9 +62,9 @@ def check_folder(folder: Path) -> None:
         if any(name.endswith((".bin", ".pt", ".pth", ".ckpt")) for name in files):
             raise RunError(
                 f"the weights in {folder} are pickled, and unpickling a file can run any code in "
-                "it. If you trust it, convert it once: AutoModelForSequenceClassification."
-                f"from_pretrained('{folder}').save_pretrained('{folder}-safe') writes safetensors; "
-                "save the tokenizer there too."
+                "it. If you trust it, convert it once, with the class that it was saved by: "
+                f"AutoModelFor….from_pretrained('{folder}').save_pretrained('{folder}-safe') "
+                "writes safetensors; save the tokenizer there too."
             )
         raise RunError(f"{folder} holds no weights: model.safetensors is missing.")
     if not files & set(TOKENIZER_FILES):

@@ -58,7 +58,15 @@ class PretrainedSource:
                 f"the tokenizer of {name} is a slow one ({type(tokenizer).__name__}), which cannot "
                 "be kept in a run folder. Save the fast one beside the model."
             )
-        model = source.fetch("weights", AutoModel.from_pretrained, use_safetensors=True).float()
+        model, told = source.fetch(
+            "weights", AutoModel.from_pretrained, use_safetensors=True, output_loading_info=True
+        )
+        if missing := sorted(k for k in told["missing_keys"] if not k.startswith("pooler.")):
+            raise RunError(
+                f"the weights of {name} lack {', '.join(missing[:3])}: they would be random. "
+                "Expected a model that was saved whole."
+            )
+        model = model.float()
         first, last = _specials(tokenizer)
         unknown = tokenizer.unk_token_id
         return cls(
@@ -95,10 +103,8 @@ class PretrainedSource:
 
     def pieces(self) -> WordPieces:
         """Its tokenizer, word by word."""
-        from tokenizers import Tokenizer
-
         room = self.positions - len(self.first) - len(self.last)
-        return WordPieces(Tokenizer.from_str(json.dumps(self.cutter)), self.unknown, room)
+        return WordPieces(self.cutter, self.unknown, room)
 
     def model(self, is_frozen: bool) -> "PreTrainedModel":
         """The model, its weights loaded if there are any; frozen ones drop nothing out."""

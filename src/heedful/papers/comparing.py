@@ -81,7 +81,7 @@ test_claims.__test__ = False  # type: ignore[attr-defined]  # pytest: not a test
 def _compared(rows: Sequence[Row], one: Published) -> Compared:
     values = _values(rows, one.where, one.column, one.times)
     if not values:
-        why = one.why_not or "it was not run here"
+        why = one.why_not or _why_missing(rows, one.where)
         return Compared(one.where, one, None, "cannot be compared", why)
     ours = Mean.of(values)
     if one.why_not:
@@ -102,15 +102,19 @@ def _tested(rows: Sequence[Row], claim: Claim) -> Iterator[Tested]:
 def _difference(rows: Sequence[Row], claim: Claim, where: Where) -> Tested:
     """Paired by seed where both were run with the same seeds."""
     high, low = (_by_seed(rows, claim, chosen or {}) for chosen in (claim.higher, claim.lower))
-    if not high or not low:
-        return Tested(claim, where, None, "cannot be compared", "it was not run here")
     shared = sorted(high.keys() & low.keys(), key=str)
-    found = Mean.of([high[seed] - low[seed] for seed in shared] or [math.nan])
+    if not shared:
+        missing = claim.lower if high else claim.higher
+        why = claim.why_not or _why_missing(rows, missing or {})
+        return Tested(claim, where, None, "cannot be compared", why)
+    found = Mean.of([high[seed] - low[seed] for seed in shared])
     if claim.why_not:
         return Tested(claim, where, found, "cannot be compared", claim.why_not)
-    if found.mean >= claim.by and (found.seeds == 1 or found.low > 0):
+    if found.seeds == 1:
+        return Tested(claim, where, found, "cannot be compared", "one seed has no interval")
+    if found.mean >= claim.by and found.low > 0:
         return Tested(claim, where, found, "replicates")
-    if found.high < claim.by or (found.seeds == 1 and found.mean < claim.by):
+    if found.high < claim.by:
         return Tested(claim, where, found, "does not")
     why = f"{found.seeds} seeds do not settle it"
     return Tested(claim, where, found, "cannot be compared", why)
@@ -135,7 +139,7 @@ def _spread(rows: Sequence[Row], claim: Claim, where: Where) -> Tested:
 
 def _values(rows: Sequence[Row], where: Where, column: str, times: float) -> list[float]:
     found = [row.get(column) for row in rows if _is_at(row, where)]
-    return [times * float(v) for v in found if v is not None and not math.isnan(float(v))]
+    return [times * float(value) for value in found if value is not None and _is_known(value)]
 
 
 def _by_seed(rows: Sequence[Row], claim: Claim, where: Where) -> dict[Any, float]:
@@ -143,8 +147,19 @@ def _by_seed(rows: Sequence[Row], claim: Claim, where: Where) -> dict[Any, float
     return {
         row.get("seed"): claim.times * float(row[claim.column])
         for row in rows
-        if _is_at(row, where) and row.get(claim.column) is not None
+        if _is_at(row, where) and _is_known(row.get(claim.column))
     }
+
+
+def _is_known(value: float | None) -> bool:
+    return value is not None and not math.isnan(float(value))
+
+
+def _why_missing(rows: Sequence[Row], where: Where) -> str:
+    """That it failed, and why, or that nobody ran it."""
+    errors = [row.get("error") for row in rows if _is_at(row, where)]
+    told = next((error for error in errors if error), None)
+    return f"its training failed: {told}" if told else "it was not run here"
 
 
 def _is_at(row: Row, where: Where) -> bool:

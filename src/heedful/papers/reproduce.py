@@ -1,73 +1,16 @@
 """A paper in, our numbers beside its own out."""
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from heedful import runs
-from heedful.auditing.record import plain
 from heedful.jobs.progress import JobWatcher
-from heedful.papers.comparing import Compared, Row, Tested, Verdict, compare, test_claims
+from heedful.papers.comparing import Row, compare, test_claims
 from heedful.papers.measures import measures
-from heedful.papers.paper import SOURCES, Experiment, Paper
-from heedful.runs import RunFolder
+from heedful.papers.paper import Experiment, Paper
+from heedful.papers.record import Reproduction
 from heedful.sweeps.sweep import sweep
 from heedful.training.trained import environment
-
-
-@dataclass(frozen=True)
-class Reproduction:
-    """One experiment of a paper, done again."""
-
-    paper: str
-    title: str
-    experiment: str
-    says: str  # the experiment's title
-    numbers: tuple[Compared, ...]
-    claims: tuple[Tested, ...]
-    rows: tuple[Row, ...]  # what was measured, run by run
-    about: dict[str, Any]
-
-    def count(self, verdict: Verdict) -> int:
-        """How many numbers and claims came out so."""
-        found: list[Compared | Tested] = [*self.numbers, *self.claims]
-        return sum(one.verdict == verdict for one in found)
-
-    @property
-    def sentence(self) -> str:
-        """What came of it, in words."""
-        judged = [one for one in self.numbers if one.verdict != "cannot be compared"]
-        near = sum(one.verdict == "replicates" for one in judged)
-        parts = []
-        if judged:
-            parts.append(f"{near} of {len(judged)} published numbers replicate")
-        tested = [one for one in self.claims if one.verdict != "cannot be compared"]
-        if tested:
-            held = sum(one.verdict == "replicates" for one in tested)
-            parts.append(f"{held} of {len(tested)} claims do")
-        left = self.count("cannot be compared")
-        parts += [f"{left} cannot be compared"] if left else []
-        return f"{self.experiment}: {'; '.join(parts) or 'nothing could be compared'}."
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain data."""
-        return {
-            "paper": self.paper,
-            "experiment": self.experiment,
-            "title": self.says,
-            "sentence": self.sentence,
-            "numbers": [_number(one) for one in self.numbers],
-            "claims": [_claim(one) for one in self.claims],
-            "about": self.about,
-        }
-
-    def save(self, folder: Path) -> None:
-        """Write reproduction.json."""
-        with runs.environment_failures(folder):
-            folder.mkdir(parents=True, exist_ok=True)
-        RunFolder(folder).write_json(runs.REPRODUCTION, plain(self.to_dict()))
 
 
 def reproduce(
@@ -92,8 +35,7 @@ def reproduce(
         swept = sweep(
             plan, folder, on=on, cores=cores, device=device, max_cells=10_000, watcher=watcher
         )
-        rows = [row for row in swept.own if row["state"] == "done"]
-        states = dict(swept.states)
+        rows, states = swept.own, dict(swept.states)
     else:
         rows = measures[experiment.measure](plan)
         states = {"done": len(rows)}
@@ -113,28 +55,3 @@ def reproduce(
             "seconds": round(time.monotonic() - started, 1),
         },
     )
-
-
-def _number(one: Compared) -> dict[str, Any]:
-    return {
-        "where": dict(one.where),
-        "published": one.published.value,
-        "source": SOURCES[one.published.source],
-        "tolerance": one.published.tolerance,
-        "ours": None if one.ours is None else asdict(one.ours),
-        "difference": one.difference,
-        "verdict": one.verdict,
-        "why": one.why,
-    }
-
-
-def _claim(one: Tested) -> dict[str, Any]:
-    wanted: Mapping[str, Any] = {"by": one.claim.by, "spread": one.claim.spread}
-    return {
-        "says": one.claim.says,
-        "where": dict(one.where),
-        "wanted": {name: value for name, value in wanted.items() if value},
-        "found": None if one.found is None else asdict(one.found),
-        "verdict": one.verdict,
-        "why": one.why,
-    }

@@ -9,37 +9,39 @@ import pandas as pd
 
 from heedful.papers.comparing import Compared, Mean, Tested
 from heedful.papers.paper import Paper
-from heedful.papers.reproduce import Reproduction
+from heedful.papers.record import Reproduction
 from heedful.plots.reproduction import beside_published
 from heedful.report.drawn import Drawn, panel
 from heedful.report.page import flat, make_page
 from heedful.runs import write_atomically
 
+SPEAK_FOR_THEMSELVES = ("data", "variant", "arm")  # columns whose values need no name
 
-def write_reproduction(path: Path, paper: Paper, found: Sequence[Reproduction]) -> None:
+
+def write_reproduction(path: Path, paper: Paper, one: Reproduction) -> None:
     """The page as a file."""
-    drawn = {one.experiment: list(_drawn(one)) for one in found}
+    figures = list(_drawn(one))
     page = make_page(
         "reproduction.html",
         title=paper.title,
-        about=paper.about.partition("\n")[2].strip(),
-        found=[(one, number_rows(one), claim_rows(one), drawn[one.experiment]) for one in found],
-        facts=list(flat(found[0].about)) if found else [],
-        charts={one.name: one.chart for some in drawn.values() for d in some for one in d.panels},
+        about=paper.about.partition("\n")[2].replace("`", "").strip(),
+        one=one,
+        numbers=number_rows(one),
+        claims=claim_rows(one),
+        figures=figures,
+        facts=list(flat(one.about)),
+        charts={panel.name: panel.chart for figure in figures for panel in figure.panels},
     )
     write_atomically(path, page.encode("utf-8", "backslashreplace"))
 
 
-def as_markdown(paper: Paper, found: Sequence[Reproduction], command: str) -> str:
+def as_markdown(paper: Paper, one: Reproduction, command: str) -> str:
     """The same for a docs page."""
-    lines = [f"# {paper.title}", "", f"`{command}`", ""]
-    for one in found:
-        seconds = one.about["seconds"]
-        lines += [f"## {one.experiment}: {one.says}", "", f"{one.sentence} ({seconds:,.0f} s)", ""]
-        if rows := number_rows(one):
-            lines += _table(rows)
-        if claims := claim_rows(one):
-            lines += _table(claims)
+    seconds = one.about["seconds"]
+    lines = [f"# {paper.title}", "", f"## {one.experiment}: {one.says}", ""]
+    lines += [f"`{command}`", "", f"{one.sentence} ({seconds:,.0f} s)", ""]
+    for rows in (claim_rows(one), number_rows(one)):
+        lines += _table(rows) if rows else []
     return "\n".join(lines) + "\n"
 
 
@@ -90,9 +92,13 @@ def _drawn(one: Reproduction) -> Iterator[Drawn]:
 
 
 def _cell(where: Mapping[str, Any]) -> str:
-    return ", ".join(
-        f"{name.rpartition('.')[2]} {value:g}" if isinstance(value, float) else str(value)
+    words = {
+        name: f"{value:g}" if isinstance(value, float) else str(value)
         for name, value in where.items()
+    }
+    return ", ".join(
+        word if name in SPEAK_FOR_THEMSELVES else f"{name.rpartition('.')[2]} {word}"
+        for name, word in words.items()
     )
 
 

@@ -121,7 +121,7 @@ def cells_of(grid: Grid, data_dir: Path | None = None) -> list[Cell]:
         for variant, changes, values in grid.combinations():
             settings = _settings(base, variant, changes, values)
             axes = {str(key): _as_written(value) for key, value in values.items()}
-            for seed in grid.seeds or (base.training.seed,):
+            for seed in grid.seeds or (settings.training.seed,):
                 seeded = settings.with_(seed=seed)
                 cell = Cell(_name(source, seeded), source, variant, axes, seeded)
                 if cell.name in cells:

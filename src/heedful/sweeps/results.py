@@ -147,6 +147,9 @@ def _answers(audit: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
                 yield name + number, score[number]
             yield from _ends(name, score["interval"])
             yield name + "judgement", test["judgement"]
+    for fact in audit["evidence"].get("facts", ()):
+        name = f"audit.{fact['question']}.{fact['name'].replace(' ', '_')}."
+        yield from ((name + number, fact.get(number)) for number in ("mean", "low", "high"))
 
 
 def _table(rows: Sequence[Row]) -> "pyarrow.Table":

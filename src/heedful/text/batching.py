@@ -31,6 +31,11 @@ class Batch:
     indices: Int[ndarray, " batch"]  # where the documents stand in their corpus
     piece_ids: Int[Tensor, "batch tokens pieces"] | None = None  # for a pretrained encoder
 
+    @property
+    def pieces_per_word(self) -> int:
+        """How many pieces there is room for at each word; 1 where words are whole."""
+        return 1 if self.piece_ids is None else self.piece_ids.shape[2]
+
     def to(self, device: torch.device) -> "Batch":
         """The same batch on another device."""
         return replace(

@@ -157,22 +157,9 @@ class Tokenizer:
                 offsets = np.array(encoding.offsets[most], dtype=np.int64).reshape(-1, 2)
                 if self._fold_digits:
                     _fold_numbers(text, ids, offsets)
-                pieces = self._pieces_with_room(text, offsets)
+                pieces = self._pieces.cut(text, offsets) if self._pieces else ()
                 room = len(ids) if self._pieces is None else len(pieces)
                 yield CutText(ids[:room], offsets[:room], pieces, is_cut or room < len(ids))
-
-    def _pieces_with_room(
-        self, text: str, offsets: Int[ndarray, "words 2"]
-    ) -> Sequence[Sequence[int]]:
-        """The pieces of each word, as far as a pretrained model can read."""
-        if self._pieces is None or not len(offsets):
-            return ()
-        pieces = self._pieces.cut(
-            # The blank before a word is part of its first piece for some models.
-            [(" " if text[max(0, s - 1) : s].isspace() else "") + text[s:e] for s, e in offsets]
-        )
-        ends = np.cumsum([len(of_word) for of_word in pieces])
-        return pieces[: int(np.searchsorted(ends, self._pieces.room, side="right"))]
 
 
 def _cutter(settings: TextSettings) -> WordCutter:

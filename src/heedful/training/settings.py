@@ -10,7 +10,7 @@ from typing import Any
 from heedful.config import from_plain, to_plain
 from heedful.errors import ConfigError, nearest
 from heedful.model.build import ModelSettings
-from heedful.model.encoders import encoders
+from heedful.model.encoders import EncoderSettings, encoders
 from heedful.registry import Registry
 from heedful.text.tokenize import TextSettings
 from heedful.training.fit import TrainingSettings
@@ -57,12 +57,12 @@ class Settings:
         """Settings with some fields changed, whichever stage they belong to.
 
         With another recipe or encoder comes what it wants, where settings still stand at their
-        defaults. The same one with other options is no other.
+        defaults; what only the last encoder had brought goes with it. The same recipe with other
+        options is no other recipe.
         """
         if "encoder" in changes:
-            encoder = encoders.make(changes["encoder"])
-            is_another = type(encoder) is not type(self.model.encoder)
-            changes = {**(self._unsaid(encoder.wants(), changes) if is_another else {}), **changes}
+            brought = self._brought_by(encoders.make(changes["encoder"]), changes)
+            changes = {**brought, **changes}
         if "recipe" in changes:
             recipe = recipes.make(changes["recipe"])
             is_another = type(recipe) is not type(self.training.recipe)
@@ -84,14 +84,28 @@ class Settings:
 
     def with_tables(self, tables: Mapping[str, Any]) -> "Settings":
         """Settings with what a settings file says changed: table by table, field by field."""
-        training = tables.get("training", {})
-        with_recipe = isinstance(training, Mapping) and "recipe" in training
-        base = self.with_(recipe=training["recipe"]) if with_recipe else self
+        named = (("encoder", tables.get("model")), ("recipe", tables.get("training")))
+        first = {n: table[n] for n, table in named if isinstance(table, Mapping) and n in table}
+        base = self.with_(**first) if first else self
         merged = dict(tables)
         for stage, values in base.plain().items():
             changes = tables.get(stage, {})
             merged[stage] = {**values, **changes} if isinstance(changes, Mapping) else changes
         return Settings.from_plain(merged)
+
+    def _brought_by(self, encoder: EncoderSettings, changes: Mapping[str, Any]) -> dict[str, Any]:
+        """What comes with an encoder, and back to its default what came with the last one."""
+        last, now = self.model.encoder.wants(), encoder.wants()
+        if last == now:
+            return {}
+        usual, then = Settings(), Settings().with_(**last)
+        came = {name for name in last if self._value(name) == then._value(name)}
+        said = {*changes, *(name for name in self._said() if name not in came)}
+        wanted = {**{name: usual._value(name) for name in came}, **now}
+        return {name: value for name, value in wanted.items() if name not in said}
+
+    def _value(self, name: str) -> Any:
+        return getattr(getattr(self, STAGE_OF[name]), name)
 
     def _unsaid(self, wanted: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
         """Of what is wanted, that of which nothing has been said."""

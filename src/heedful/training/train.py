@@ -82,10 +82,16 @@ def _train(
     started = time.time()
     if folder is not None and folder.is_begun:
         check_same_training(folder, settings, task)
-    pretrained = load_pretrained(settings)
-    pieces = pretrained.pieces() if pretrained else None
-    tokenizer = Tokenizer.learn(task.train.texts, settings.text, pieces)
+    recipe = settings.training.recipe
+    pretrained, base = load_pretrained(settings), _named_base(recipe, task, device)
+    # A base may read pieces of words even if the model itself does not.
+    source = pretrained or (base.pretrained if base else None)
+    tokenizer = Tokenizer.learn(
+        task.train.texts, settings.text, source.pieces() if source else None
+    )
     words = tokenizer.words
+    if base is not None:
+        _check_same_words(recipe, base, words)
     vectors = _read_vectors(settings, words)
     seed, target = settings.training.seed, choose_device(device)
     model = build_model(
@@ -98,8 +104,7 @@ def _train(
     ).to(target)
     batches = _batches(task.train, tokenizer, settings, target)
     _check_words(batches, settings)
-    recipe = settings.training.recipe
-    material = Material(batches, words, _named_base(recipe, task, words, device))
+    material = Material(batches, words, base.model if base else None)
     recipe.check(model, material)
     if folder is not None and not folder.is_begun:
         folder.begin(configuration(settings, task.classes, task.describe()))
@@ -141,10 +146,8 @@ def _train(
     return trained
 
 
-def _named_base(
-    recipe: Recipe, task: Task, words: Sequence[str], device: str
-) -> TextClassifier | None:
-    """The model of the run that the recipe names; a sentence if it speaks of other things."""
+def _named_base(recipe: Recipe, task: Task, device: str) -> Trained | None:
+    """The run that the recipe names; a sentence if it knows other labels."""
     if not isinstance(recipe, OnBase) or recipe.base is None:
         return None
     trained = Trained.load(recipe.base, device)
@@ -153,12 +156,16 @@ def _named_base(
             f"the base run {recipe.base} knows the labels {', '.join(map(str, trained.classes))}, "
             f"the documents have {', '.join(map(str, task.classes))}. They must be the same."
         )
-    if list(trained.tokenizer.words) != list(words):
+    return trained
+
+
+def _check_same_words(recipe: Recipe, base: Trained, words: Sequence[str]) -> None:
+    assert isinstance(recipe, OnBase)
+    if list(base.tokenizer.words) != list(words):
         raise ConfigError(
             f"the base run {recipe.base} has another vocabulary: it was trained on other documents "
             "or with other text settings. Train both on the same data with the same settings."
         )
-    return trained.model
 
 
 def _train_base(

@@ -1,0 +1,92 @@
+"""What came of an experiment that was done again: a record, nothing is run here."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from heedful import runs
+from heedful.auditing.record import plain
+from heedful.papers.comparing import Compared, Row, Tested, Verdict
+from heedful.papers.paper import SOURCES
+from heedful.runs import RunFolder
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """One experiment of a paper, done again."""
+
+    paper: str
+    title: str
+    experiment: str
+    says: str  # the experiment's title
+    numbers: tuple[Compared, ...]
+    claims: tuple[Tested, ...]
+    rows: tuple[Row, ...]  # what was measured, run by run
+    about: dict[str, Any]
+
+    def count(self, verdict: Verdict) -> int:
+        """How many numbers and claims came out so."""
+        found: list[Compared | Tested] = [*self.numbers, *self.claims]
+        return sum(one.verdict == verdict for one in found)
+
+    @property
+    def sentence(self) -> str:
+        """What came of it, in words."""
+        judged = [one for one in self.numbers if one.verdict != "cannot be compared"]
+        near = sum(one.verdict == "replicates" for one in judged)
+        parts = []
+        if judged:
+            parts.append(f"{near} of {len(judged)} published numbers replicate")
+        tested = [one for one in self.claims if one.verdict != "cannot be compared"]
+        if tested:
+            held = sum(one.verdict == "replicates" for one in tested)
+            parts.append(f"{held} of {len(tested)} claims do")
+        if failed := self.about["cells"].get("failed", 0):
+            parts.append(f"{failed} trainings failed")
+        left = self.count("cannot be compared")
+        parts += [f"{left} cannot be compared"] if left else []
+        return f"{self.experiment}: {'; '.join(parts) or 'nothing could be compared'}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data."""
+        return {
+            "paper": self.paper,
+            "experiment": self.experiment,
+            "title": self.says,
+            "sentence": self.sentence,
+            "numbers": [_number(one) for one in self.numbers],
+            "claims": [_claim(one) for one in self.claims],
+            "about": self.about,
+        }
+
+    def save(self, folder: Path) -> None:
+        """Write reproduction.json."""
+        with runs.environment_failures(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+        RunFolder(folder).write_json(runs.REPRODUCTION, plain(self.to_dict()))
+
+
+def _number(one: Compared) -> dict[str, Any]:
+    return {
+        "where": dict(one.where),
+        "published": one.published.value,
+        "source": SOURCES[one.published.source],
+        "tolerance": one.published.tolerance,
+        "ours": None if one.ours is None else asdict(one.ours),
+        "difference": one.difference,
+        "verdict": one.verdict,
+        "why": one.why,
+    }
+
+
+def _claim(one: Tested) -> dict[str, Any]:
+    wanted: Mapping[str, Any] = {"by": one.claim.by, "spread": one.claim.spread}
+    return {
+        "says": one.claim.says,
+        "where": dict(one.where),
+        "wanted": {name: value for name, value in wanted.items() if value},
+        "found": None if one.found is None else asdict(one.found),
+        "verdict": one.verdict,
+        "why": one.why,
+    }
