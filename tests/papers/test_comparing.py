@@ -40,10 +40,12 @@ def test_a_number_replicates_within_its_tolerance(value, verdict):
 
 
 def test_what_was_not_run_or_has_a_reason_is_not_compared():
-    missing, other = compare(
-        rows(DP=[0.8]), [published(80, variant="AD"), published(80, why_not="another split")]
-    )
+    table = [*rows(DP=[0.8]), {"variant": "AD", "seed": 1, "state": "not run"}]
+    table.append({"variant": "DP-L", "seed": 1, "state": "failed", "error": "no memory"})
+    numbers = [published(80, variant=name) for name in ("AD", "DP-L", "nobody asked")]
+    missing, failed, other = compare(table, [*numbers, published(80, why_not="another split")])
     assert (missing.verdict, missing.why) == ("cannot be compared", "it was not run here")
+    assert failed.why == "its training failed: no memory"
     assert (other.verdict, other.why) == ("cannot be compared", "another split")
     assert other.ours.mean == 80  # shown all the same
 

@@ -66,8 +66,13 @@ class Tested:
 
 
 def compare(rows: Sequence[Row], published: Sequence[Published]) -> list[Compared]:
-    """Every published number beside the mean of our runs."""
-    return [_compared(rows, one) for one in published]
+    """Published numbers beside the mean of our runs; those nobody asked for are left out."""
+    seen = {name: {row.get(name) for row in rows} for one in published for name in one.where}
+    return [
+        _compared(rows, one)
+        for one in published
+        if all(value in seen[name] for name, value in one.where.items())
+    ]
 
 
 def test_claims(rows: Sequence[Row], claims: Sequence[Claim]) -> list[Tested]:

@@ -46,6 +46,8 @@ class Reproduction:
             parts.append(f"{failed} trainings failed")
         left = self.count("cannot be compared")
         parts += [f"{left} cannot be compared"] if left else []
+        others = self.about["left_out"]
+        parts += [f"{others} others were not asked for"] if others else []
         return f"{self.experiment}: {'; '.join(parts) or 'nothing could be compared'}."
 
     def to_dict(self) -> dict[str, Any]:

@@ -39,12 +39,14 @@ def reproduce(
     else:
         rows = measures[experiment.measure](plan)
         states = {"done": len(rows)}
+    published = paper.published.get(experiment.key, ())
+    numbers = compare(rows, published)
     return Reproduction(
         paper=paper.name,
         title=paper.title,
         experiment=experiment.key,
         says=experiment.title,
-        numbers=tuple(compare(rows, paper.published.get(experiment.key, ()))),
+        numbers=tuple(numbers),
         claims=tuple(test_claims(rows, paper.claims.get(experiment.key, ()))),
         rows=tuple(rows),
         about={
@@ -52,6 +54,7 @@ def reproduce(
             "plan": plan,
             "is_quick": is_quick,
             "cells": states,
+            "left_out": len(published) - len(numbers),
             "seconds": round(time.monotonic() - started, 1),
         },
     )

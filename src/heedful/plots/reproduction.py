@@ -13,7 +13,7 @@ def beside_published(numbers: pd.DataFrame, unit: str) -> Figure:
     both = pd.concat([numbers["published"], numbers["ours"]])
     low, high = float(both.min()), float(both.max())
     room = 0.04 * (high - low or 1.0)
-    scale = alt.Scale(domain=[low - room, high + room], nice=False)
+    scale = alt.Scale(domain=[low - room, high + room], nice=False, zero=False)
     colour = alt.Color(
         "verdict:N",
         title=None,
@@ -27,8 +27,12 @@ def beside_published(numbers: pd.DataFrame, unit: str) -> Figure:
     )
     y = alt.Y("ours:Q", title=f"ours, {unit}", scale=scale)
     chart = alt.layer(
-        alt.Chart(ends).mark_line(color=QUIET, strokeDash=[5, 4]).encode(x="at:Q", y="at:Q"),
-        points.mark_rule(opacity=0.35).encode(y=alt.Y("low:Q", scale=scale), y2="high:Q"),
+        alt.Chart(ends)
+        .mark_line(color=QUIET, strokeDash=[5, 4])
+        .encode(x=alt.X("at:Q", scale=scale), y=alt.Y("at:Q", scale=scale)),
+        points.mark_rule(opacity=0.35, clip=True).encode(
+            y=alt.Y("low:Q", scale=scale), y2="high:Q"
+        ),
         points.mark_point(filled=True, size=55, opacity=0.85).encode(y=y),
     ).properties(width=420, height=360)
     return Figure(
