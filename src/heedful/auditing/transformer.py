@@ -13,6 +13,7 @@ from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 from torch import Tensor
 
+from heedful.auditing.erasing import leave_one_out
 from heedful.auditing.subject import Attentions, Decides, Probabilities, Reading, Subject, Words
 from heedful.auditing.transformer_gradients import BY_GRADIENT, input_gradients, weight_gradients
 from heedful.auditing.transformer_model import TransformerModel
@@ -119,23 +120,12 @@ class TransformerSubject(Subject):
         if measure == "attention":
             return reading.weights
         if measure == "leave-one-out":
-            return self._leave_one_out(reading)
+            return leave_one_out(self, reading)
         if measure == "random":
             return _at_random(reading)
         if measure == "attention-x-gradient":
             return weight_gradients(self.model, self.readout, reading.inner, reading.is_token)
         return input_gradients(self.model, measure, reading.inner, reading.is_token)
-
-    def _leave_one_out(self, reading: Reading) -> Words:
-        """How far the probability of the prediction falls without each word."""
-        rows, places = np.nonzero(reading.is_token)
-        is_kept = reading.is_token[rows]
-        is_kept[np.arange(len(rows)), places] = False
-        without = self.predict_kept(reading, rows, is_kept)
-        target, each = reading.prediction[rows], np.arange(len(rows))
-        scores = np.zeros(reading.weights.shape)
-        scores[rows, places] = reading.probabilities[rows, target] - without[each, target]
-        return scores
 
 
 class DecidingTransformer(TransformerSubject, Decides):
