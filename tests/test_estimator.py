@@ -210,7 +210,7 @@ def test_it_is_saved_and_loaded_by_the_names_of_hugging_face(fitted, planted, tm
 @pytest.mark.parametrize(
     ("weights", "sentence"),
     [
-        ("pytorch_model.bin", "are pickled, .* convert it once: .* writes safetensors"),
+        ("pytorch_model.bin", "are pickled, .* convert it once, .* writes safetensors"),
         ("model.safetensors", "holds a Hugging Face model, .* `heedful audit hf:.*heedful.audit"),
     ],
 )
