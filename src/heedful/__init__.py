@@ -16,10 +16,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from heedful.asking import audit, explain
     from heedful.auditing.modules import ModuleAdapter, ModuleTrace
     from heedful.auditing.record import Audit
     from heedful.errors import HeedfulError
-    from heedful.estimator import Classifier, audit, explain
+    from heedful.estimator import Classifier
     from heedful.sweeps.sweep import sweep
     from heedful.text.datasets import load
     from heedful.text.documents import Corpus, Document, Documents
@@ -39,8 +40,8 @@ _HOMES = {
     "HeedfulError": "heedful.errors",
     "ModuleAdapter": "heedful.auditing.modules",
     "ModuleTrace": "heedful.auditing.modules",
-    "audit": "heedful.estimator",
-    "explain": "heedful.estimator",
+    "audit": "heedful.asking",
+    "explain": "heedful.asking",
     "load": "heedful.text.datasets",
     "read": "heedful.text.readers",
     "recipes": "heedful.training",

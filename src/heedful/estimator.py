@@ -5,39 +5,26 @@
 """
 
 import inspect
-import sys
 from collections.abc import Collection, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import torch
 from jaxtyping import Float, Int
 from numpy import ndarray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from heedful.auditing.audit import audit as ask_all
-from heedful.auditing.deep import check_same_documents, twins_wanted
-from heedful.auditing.module_subject import ModuleSubject
-from heedful.auditing.modules import ModuleAdapter
-from heedful.auditing.questions import AuditSettings
-from heedful.auditing.record import Audit
-from heedful.auditing.subject import Judge, Subject
-from heedful.auditing.subjects import ClassifierSubject
-from heedful.auditing.twins import Twins, train_twins
 from heedful.errors import DataError, counted
 from heedful.importance.explanation import USUAL_MEASURES, Explanation
 from heedful.importance.explanation import explain as explain_text
 from heedful.importance.measure import Measure
-from heedful.jobs.progress import JobLines
 from heedful.model.alignments import Alignment
 from heedful.model.classifier import Pooling, TextClassifier
 from heedful.model.encoders import EncoderSettings
 from heedful.model.hub import check_folder
 from heedful.model.outputs import OutputSettings
-from heedful.model.precision import Precision
 from heedful.model.projections import Projection
 from heedful.runs import CONFIG, RunFolder
 from heedful.text.documents import Corpus, Document, Documents, Split, share_out
@@ -219,120 +206,6 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def from_pretrained(cls, path: str | Path, device: str = "cpu") -> "Classifier":
         """`load`, by the name that it has in Hugging Face's libraries."""
         return cls.load(path, device)
-
-
-def audit(
-    classifier: object,
-    documents: Documents | Sequence[str],
-    settings: AuditSettings | None = None,
-    asked: Sequence[str] | None = None,
-    *,
-    labels: Labels | None = None,
-    measures: Sequence[Measure] = (),
-    precision: Precision = "auto",
-    judge: Judge | None = None,
-    deep: str | Path | None = None,
-    training: tuple[Any, ...] | None = None,
-    tokenizer: object = None,
-    readout: str = "last-cls",
-    name: str = "classifier",
-) -> Audit:
-    """Ask whether a classifier's attention explains its decisions on some documents.
-
-    The classifier is a fitted `Classifier`, a `ModuleAdapter` of any PyTorch module, anything that
-    keeps the protocol of `Subject`, or a Hugging Face sequence classifier: a model with its
-    `tokenizer`, a pair of them, or a pipeline, whose attention is read out as `readout` says
-    (docs/transformers.md has several at once). `labels` go with documents that are plain texts;
-    `measures` are further ones of importance, for a `Classifier`. `precision` "fp32" forbids bf16
-    for shortened texts on a GPU, which is checked before it is used. With `deep`, a folder, about
-    twenty twins of a `Classifier` are trained there for the questions that take them; `training`
-    are the texts and labels that it was fitted on, and dev where it had one.
-    """
-    documents = _as_documents(documents, labels)
-    if measures and not isinstance(classifier, Classifier):
-        raise DataError(
-            "further measures are for a fitted heedful.Classifier, whose inside they look at; "
-            f"{type(classifier).__name__} is audited with its own."
-        )
-    if "transformers" in sys.modules:  # else nobody can have made a model of it
-        from heedful.auditing.transformer_audits import audit_readings, subjects_of
-        from heedful.auditing.transformer_loading import of_anything
-
-        if (loaded := of_anything(classifier, tokenizer, precision)) is not None:
-            if deep is not None or judge is not None:
-                raise DataError(
-                    "deep and judge are not for a Hugging Face model, audited as it is."
-                )
-            loaded, documents, _ = loaded.with_labels_of(documents)
-            subjects, _ = subjects_of(loaded, [readout])
-            (found,) = audit_readings(loaded, subjects, documents, settings, asked).audits.values()
-            return found
-    twins = None
-    if deep is not None:
-        if judge is not None:
-            raise DataError("a deep audit from Python judges by the model itself: drop `judge`.")
-        twins = _train_twins(classifier, settings or AuditSettings(), asked, Path(deep), training)
-    if isinstance(classifier, Classifier):
-        check_is_fitted(classifier)
-        classifier = ClassifierSubject(classifier.trained_, measures, precision)
-    if isinstance(classifier, ModuleAdapter):
-        classifier = ModuleSubject(classifier)
-    if not isinstance(classifier, Subject):
-        raise DataError(
-            f"{type(classifier).__name__} cannot be audited: give a fitted heedful.Classifier, a "
-            "Hugging Face sequence classifier with its tokenizer, a heedful.ModuleAdapter of any "
-            "other module (docs/any-module.md), or a heedful Subject."
-        )
-    return ask_all(
-        classifier, documents, settings, asked, judge=judge, twins=twins, about={"name": name}
-    )
-
-
-def _train_twins(
-    classifier: object,
-    settings: AuditSettings,
-    asked: Sequence[str] | None,
-    folder: Path,
-    training: tuple[Any, ...] | None,
-) -> Twins:
-    """The twins of a fitted classifier, which is kept beside them."""
-    if not isinstance(classifier, Classifier) or training is None:
-        raise DataError(
-            "a deep audit trains twins of a fitted heedful.Classifier: give the texts and labels "
-            "that it was fitted on as `training`."
-        )
-    check_is_fitted(classifier)
-    task = classifier.task(*training)
-    check_same_documents(classifier.trained_, task)
-    run = folder / "itself"
-    if not RunFolder(run).is_finished:
-        classifier.save(run)
-    kept = Trained.load(run).model.state_dict()
-    if any(not torch.equal(kept[n], p.cpu()) for n, p in classifier.model_.state_dict().items()):
-        raise DataError(f"{folder} holds twins of another classifier. Choose another folder.")
-    wanted = twins_wanted(settings, classifier.trained_.settings, asked)
-    with JobLines() if classifier.show_progress else nullcontext() as watcher:
-        return train_twins(
-            wanted, run, task, folder, chosen_words=settings.chosen_words, watcher=watcher
-        )
-
-
-def explain(
-    classifier: Classifier, text: str, measures: Sequence[Measure] = USUAL_MEASURES
-) -> Explanation:
-    """One text, word by word, as a fitted classifier sees it."""
-    return classifier.explain(text, measures)
-
-
-def _as_documents(documents: Documents | Sequence[str], labels: Labels | None) -> Documents:
-    """Documents as they are, or texts with their labels."""
-    if isinstance(documents, Documents):
-        if labels is not None:
-            raise DataError("these documents carry their labels: drop `labels`, or give texts.")
-        return documents
-    texts = as_texts(documents)
-    known = [None] * len(texts) if labels is None else map(str, as_labels(texts, labels))
-    return Documents(map(Document, texts, known))
 
 
 def _refuse_pickled(folder: Path) -> None:

@@ -33,7 +33,9 @@ pytestmark = [
 ]
 ENCODERS = ["bilstm:hidden_size=16", "gru:hidden_size=16", "mlp", "cnn", "transformer"]
 CLOSE = 1e-4  # largest difference, in fp32, of what a test finds
-CLOSE_OF_ONE = 1e-3  # of a correlation within one document, where small differences are divided
+# Of a correlation within one document, where small differences are divided by each other: only of a
+# GRU were they seen to be larger, by 2.7e-4.
+CLOSE_OF_ONE = {"gru:hidden_size=16": 1e-3}
 CORPUS = Planted(documents=400, neutral_vocabulary=60, evidence_vocabulary=5)()
 
 
@@ -54,9 +56,9 @@ def tiny(monkeypatch) -> None:
     monkeypatch.setattr(Pretrained, "load", lambda self: tiny_source())
 
 
-def assert_same_numbers(ours: dict, theirs: dict) -> None:
+def assert_same_numbers(ours: dict, theirs: dict, close_of_one: float = CLOSE) -> None:
     for name, column in ours.items():
-        close = CLOSE_OF_ONE if name.startswith("pearson") else CLOSE
+        close = close_of_one if name.startswith("pearson") else CLOSE
         np.testing.assert_allclose(
             np.asarray(theirs[name], float), np.asarray(column, float), atol=close, err_msg=name
         )
@@ -72,7 +74,7 @@ def test_audits_agree(encoder, tiny):
         for run in (trained, on_gpu(trained))
     )
     assert here.predictions == there.predictions
-    assert_same_numbers(here.columns, there.columns)
+    assert_same_numbers(here.columns, there.columns, CLOSE_OF_ONE.get(encoder, CLOSE))
     for mine, other in zip(here.answers, there.answers, strict=True):
         for test, same in zip(mine.tests, other.tests, strict=True):
             # k-means may put a state that stands between two clusters into either.

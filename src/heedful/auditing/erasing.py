@@ -7,7 +7,8 @@ from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
 from heedful.auditing.metrics.top import choose_top
-from heedful.auditing.subject import Judge, Reading
+from heedful.auditing.subject import Judge, Reading, Subject
+from heedful.errors import ConfigError
 
 Ranking = Float[ndarray, "documents words"]
 Sets = Bool[ndarray, "documents steps words"]
@@ -42,6 +43,21 @@ def predict_sets(
     unique = judge.predict_kept(reading, some[row[first]], flat[first])
     probabilities = unique[inverse].reshape(count, steps, -1)
     return np.split(probabilities, np.cumsum([part.shape[1] for part in sets])[:-1], axis=1)
+
+
+def shared_importance(
+    subject: Subject, reading: Reading, measure: str, noun: str
+) -> Ranking | None:
+    """What every subject can give, attention and leave-one-out; None for its other measures.
+
+    A measure that it has not is refused; `noun` is what the subject is called then.
+    """
+    if measure not in subject.measures:
+        known = ", ".join(subject.measures)
+        raise ConfigError(f"{noun} gives no {measure}. Known: {known}.")
+    if measure == "attention":
+        return reading.weights
+    return leave_one_out(subject, reading) if measure == "leave-one-out" else None
 
 
 def leave_one_out(judge: Judge, reading: Reading) -> Ranking:

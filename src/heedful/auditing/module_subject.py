@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 from torch import Tensor
 
-from heedful.auditing.erasing import leave_one_out
+from heedful.auditing.erasing import shared_importance
 from heedful.auditing.module_gradients import gradient_scores, measures_of, state_gradient_lengths
 from heedful.auditing.module_reading import STAND_IN, ModuleReader, Part
 from heedful.auditing.modules import ModuleAdapter, places_of_words
@@ -146,13 +146,8 @@ class ModuleSubject(Decides, ShowsStates):
 
     def importance(self, reading: Reading, measure: str) -> Words:
         """Signed importance of each word for the prediction."""
-        if measure not in self.measures:
-            known = ", ".join(self.measures)
-            raise ConfigError(f"this module gives no {measure}. Known: {known}.")
-        if measure == "attention":
-            return reading.weights
-        if measure == "leave-one-out":
-            return leave_one_out(self, reading)
+        if (shared := shared_importance(self, reading, measure, "this module")) is not None:
+            return shared
         if measure == "leave-one-out-states":
             return self._leave_one_state_out(reading)
         scores = np.zeros(reading.weights.shape)

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
-from heedful.auditing.erasing import leave_one_out
+from heedful.auditing.erasing import leave_one_out, shared_importance
 from heedful.auditing.subject import (
     Attentions,
     Decides,
@@ -300,12 +300,9 @@ class PlainSubject(Subject):
 
     def importance(self, reading: Reading, measure: str) -> Words:
         """The shown weights, or how far the probability falls without each word."""
-        if measure == "attention":
-            return reading.weights
-        if measure != "leave-one-out":
-            known = ", ".join(self.measures)
-            raise ConfigError(f"a plain function gives no {measure}. Known: {known}.")
-        return leave_one_out(self, reading)
+        shared = shared_importance(self, reading, measure, "a plain function")
+        assert shared is not None  # it has no other measure
+        return shared
 
 
 def _checked_weights(shown: object, texts: Sequence[str]) -> list[WordWeights]:

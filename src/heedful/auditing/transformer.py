@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 from torch import Tensor
 
-from heedful.auditing.erasing import leave_one_out
+from heedful.auditing.erasing import shared_importance
 from heedful.auditing.subject import Attentions, Decides, Probabilities, Reading, Subject, Words
 from heedful.auditing.transformer_gradients import BY_GRADIENT, input_gradients, weight_gradients
 from heedful.auditing.transformer_model import TransformerModel
@@ -114,13 +114,9 @@ class TransformerSubject(Subject):
 
     def importance(self, reading: Reading, measure: str) -> Words:
         """Signed importance of each word for the prediction."""
-        if measure not in self.measures:
-            known = ", ".join(self.measures)
-            raise ConfigError(f"a Hugging Face model gives no {measure}. Known: {known}.")
-        if measure == "attention":
-            return reading.weights
-        if measure == "leave-one-out":
-            return leave_one_out(self, reading)
+        shared = shared_importance(self, reading, measure, "a Hugging Face model")
+        if shared is not None:
+            return shared
         if measure == "random":
             return _at_random(reading)
         if measure == "attention-x-gradient":
