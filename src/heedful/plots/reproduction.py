@@ -10,8 +10,8 @@ COLOURS = {"replicates": BLUE, "does not": ORANGE, "cannot be compared": QUIET}
 
 def beside_published(numbers: pd.DataFrame, unit: str) -> Figure:
     """Rows cell, published, ours, low, high, verdict -> a point per number."""
-    both = pd.concat([numbers["published"], numbers["ours"]])
-    low, high = float(both.min()), float(both.max())
+    shown = numbers[["published", "ours", "low", "high"]]  # no interval is cut off
+    low, high = float(shown.min().min()), float(shown.max().max())
     room = 0.04 * (high - low or 1.0)
     scale = alt.Scale(domain=[low - room, high + room], nice=False, zero=False)
     colour = alt.Color(
@@ -30,9 +30,7 @@ def beside_published(numbers: pd.DataFrame, unit: str) -> Figure:
         alt.Chart(ends)
         .mark_line(color=QUIET, strokeDash=[5, 4])
         .encode(x=alt.X("at:Q", scale=scale), y=alt.Y("at:Q", scale=scale)),
-        points.mark_rule(opacity=0.35, clip=True).encode(
-            y=alt.Y("low:Q", scale=scale), y2="high:Q"
-        ),
+        points.mark_rule(opacity=0.35).encode(y=alt.Y("low:Q", scale=scale), y2="high:Q"),
         points.mark_point(filled=True, size=55, opacity=0.85).encode(y=y),
     ).properties(width=420, height=360)
     return Figure(
