@@ -19,6 +19,7 @@ from heedful.model.encoders import Pretrained, encoders
 from heedful.model.precision import in_full
 from heedful.text.datasets.planted import Planted
 from heedful.text.documents import Documents
+from heedful.training.optimizers import optimizers
 from heedful.training.recipes import recipes
 from heedful.training.settings import Settings
 from heedful.training.task import Task
@@ -103,6 +104,12 @@ def test_every_recipe_trains_there(recipe):
     trained = a_run(device="cuda", recipe=recipe, **sizes)
     assert trained.device.type == "cuda"
     assert trained.metrics["test"]["documents"] == len(CORPUS.test)
+
+
+@pytest.mark.parametrize("optimizer", optimizers)
+def test_every_optimizer_trains_there(optimizer):
+    settings = {"embedding_size": 16, "recipe": "standard:epochs=1"}
+    assert a_run("embedding", device="cuda", optimizer=optimizer, **settings).device.type == "cuda"
 
 
 @pytest.mark.parametrize("recipe", ["standard", "vat", "random-pretraining", "mask-neutral"])

@@ -89,8 +89,14 @@ class Adagrad(OptimizerSettings):
         at_least(0, learning_rate_decay=self.learning_rate_decay)
 
     def _build(self, groups: list[dict[str, Any]]) -> torch.optim.Optimizer:
-        decay = self.learning_rate_decay
-        return torch.optim.Adagrad(groups, lr=self.learning_rate, lr_decay=decay, fused=True)
+        # PyTorch has no fused step of it for a GPU, where its default is as good.
+        is_on_cpu = all(p.device.type == "cpu" for group in groups for p in group["params"])
+        return torch.optim.Adagrad(
+            groups,
+            lr=self.learning_rate,
+            lr_decay=self.learning_rate_decay,
+            fused=True if is_on_cpu else None,
+        )
 
 
 @optimizers.register("sgd")
