@@ -8,8 +8,8 @@ import heedful
 SOURCE = Path(heedful.__file__).parent
 ORDER = [
     *("errors", "config", "registry", "runs", "text", "model", "training"),
-    *("jobs", "importance", "counterfactual", "readouts", "auditing", "sweeps"),
-    *("analysis", "papers", "plots", "report", "estimator", "asking", "cli"),
+    *("jobs", "importance", "counterfactual", "readouts", "auditing", "analysis"),
+    *("sweeps", "papers", "plots", "report", "estimator", "asking", "cli"),
 ]
 
 

@@ -13,7 +13,8 @@
 
 An audit is a folder too: audit.json (verdict, answers, settings) and per_example.parquet (one row
 per document). So is an analysis: analysis.json, and rows.parquet where it has many rows. A sweep is
-a folder of runs, each with a cell.json (its place in the grid), and results.parquet (a row each).
+a folder of runs, each with a cell.json (its place in the grid), results.parquet (a row each), and
+analyses.parquet (a row per row of every analysis).
 
 Every file is written beside its place and moved there in one step, so a killed process or a full
 disk leaves the old file or the new one, never half of one. Nothing is ever unpickled.
@@ -57,6 +58,7 @@ ROWS = "rows.parquet"
 PROBE = "probe.json"
 PROBE_ROWS = "probe.parquet"
 CELL = "cell.json"
+ANALYSES = "analyses.parquet"
 REPRODUCTION = "reproduction.json"
 RESULTS = "results.parquet"
 RESULTS_LOCK = ".results.lock"

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heedful.errors import ConfigError, HeedfulError
-from heedful.sweeps.grid import AuditRequest, Data, Grid
+from heedful.sweeps.grid import Data, Grid
 from heedful.sweeps.keys import FAMILIES, FIELDS, OPTIONS, Key, with_keys
+from heedful.sweeps.requests import AuditRequest
 from heedful.training.settings import STAGE_OF, Settings
 
 

@@ -13,7 +13,7 @@ import heedful
 from heedful import runs
 from heedful.errors import ConfigError, RunError, UsageError
 from heedful.runs import RunFolder
-from heedful.sweeps import sweep, work
+from heedful.sweeps import plan, sweep
 from heedful.sweeps.cells import cells_of
 from heedful.sweeps.grid import Grid
 from heedful.training.trained import Trained
@@ -89,11 +89,11 @@ def test_a_cell_that_fails_is_a_row_with_its_sentence_and_is_tried_again():
     assert second.to_frame()["error"].tolist() == ["", ""]
 
 
-def test_an_audit_that_fails_leaves_the_training_and_a_model_that_pools_is_not_audited(monkeypatch):
-    monkeypatch.setattr(work, "audit_folder", lambda request: "audit-x")
+def test_an_audit_that_fails_leaves_the_training_and_a_model_that_pools_is_not_audited():
     grid = {**QUICK, "axes": {"pooling": ["attention", "mean"]}, "audit": {"ask": ["decisive"]}}
-    attends = cells_of(Grid.from_plain(grid))[0]
-    place = Path("out") / attends.name / "audit-x" / runs.PARTS
+    asked = Grid.from_plain(grid)
+    assert asked.audit is not None
+    place = Path("out") / cells_of(asked)[0].name / asked.audit.folder / runs.PARTS
     place.mkdir(parents=True)
     RunFolder(place).write_json(runs.REQUEST, {"model": "another"})
     swept = heedful.sweep(grid, "out", **TWO)
@@ -129,7 +129,7 @@ def test_an_audit_in_shares_finds_what_a_whole_one_does(monkeypatch, tmp_path: P
         "audit": {"ask": ["decisive", "telling"]},
     }
     whole = heedful.sweep(grid, "whole", **TWO)
-    monkeypatch.setattr(work, "DOCUMENTS_PER_SHARE", 60)
+    monkeypatch.setattr(plan, "DOCUMENTS_PER_SHARE", 60)
     watcher = Hearing()
     shared = heedful.sweep(grid, "shared", **TWO, watcher=watcher)
     name = shared.rows[0]["run"]

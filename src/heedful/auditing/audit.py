@@ -135,12 +135,15 @@ def measure_share(
     request: Request,
     share: int,
     shares: int,
+    *,
+    judge: Judge | None = None,
+    twins: Twins | None = None,
 ) -> None:
     """Measure one of so many shares of an audit into the parts of `request`, for `audit` to find.
 
     Shares may be measured at the same time, anywhere: what comes out is the same.
     """
-    asked_of = Asked(subject, subject, Twins())
+    asked_of = Asked(subject, judge or subject, twins or Twins())
     settings, asking, why_not = _prepared(asked_of, documents, settings, asked)
     able = [question for question in asking if not why_not[question.name]]
     plan = _plan(documents, settings, request)

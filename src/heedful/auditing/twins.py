@@ -137,18 +137,27 @@ def train_twins(
     settings = trained.settings
     _check_same_run(folder, trained)
     jobs = [
-        _job(twin, settings, run, task, folder, chosen_words, answers or run, device)
+        twin_job(twin, settings, run, task, folder, chosen_words, answers or run, device)
         for twin in twins
     ]
     outcomes = run_jobs(jobs, folder, budget, watcher)
+    done = [name for name, outcome in outcomes.items() if outcome.state == "done"]
+    failed = {name: outcome.reason for name, outcome in outcomes.items() if name not in done}
+    return load_twins(folder, done, settings, device, failed)
+
+
+def load_twins(
+    folder: Path,
+    names: Sequence[str],
+    run: Settings,
+    device: str = "cpu",
+    failed: Mapping[str, str] | None = None,
+) -> Twins:
+    """Twins of a run that were trained in `folder`."""
     return Twins(
-        {
-            name: ClassifierSubject(Trained.load(folder / name, device))
-            for name, outcome in outcomes.items()
-            if outcome.state == "done"
-        },
-        {name: outcome.reason for name, outcome in outcomes.items() if outcome.state != "done"},
-        "by the standard recipe, unlike the run" if as_trained(settings) else "",
+        {name: ClassifierSubject(Trained.load(folder / name, device)) for name in names},
+        failed or {},
+        "by the standard recipe, unlike the run" if as_trained(run) else "",
     )
 
 
@@ -166,7 +175,7 @@ def _check_same_run(folder: Path, trained: Trained) -> None:
         )
 
 
-def _job(
+def twin_job(
     twin: Twin,
     run_settings: Settings,
     run: Path,
@@ -176,6 +185,7 @@ def _job(
     answers: Path,
     device: str,
 ) -> Job:
+    """The training of a twin in `folder`, after that of the twin it works on."""
     settings = run_settings.with_(**twin.changes)
     if twin.base is not None:
         place = run if twin.base == ITSELF else folder / twin.base

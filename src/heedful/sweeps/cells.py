@@ -18,7 +18,7 @@ from heedful.auditing.audit import mean_rationale_words
 from heedful.errors import ConfigError, DataError, HeedfulError
 from heedful.jobs.fingerprint import digest
 from heedful.runs import folder_name
-from heedful.sweeps.grid import AuditRequest, Changes, Data, Grid
+from heedful.sweeps.grid import Changes, Data, Grid
 from heedful.sweeps.keys import with_keys
 from heedful.text.documents import Corpus, Documents
 from heedful.training.settings import Settings
@@ -59,12 +59,12 @@ class Source:
         """What tells these documents from others."""
         return digest(self.task).hex()
 
-    def part(self, request: AuditRequest) -> Documents:
+    def part(self, name: str) -> Documents:
         """The documents to audit on."""
-        documents: Documents = getattr(self.corpus, request.part)
+        documents: Documents = getattr(self.corpus, name)
         if not len(documents):
             raise DataError(
-                f"audit: {self.data.source} has no {request.part} part to audit on. Name another "
+                f"audit: {self.data.source} has no {name} part to audit on. Name another "
                 "with part, or leave [audit] out."
             )
         return documents
@@ -114,7 +114,7 @@ def cells_of(grid: Grid, data_dir: Path | None = None) -> list[Cell]:
     sources = [Source.read(data, data_dir) for data in grid.data]
     if grid.audit is not None:
         for source in sources:
-            source.part(grid.audit)
+            source.part(grid.audit.part)
     cells: dict[str, Cell] = {}
     for source in sources:
         base = grid.base(source.corpus.split)

@@ -3,7 +3,8 @@
     data      one source of documents or several         variants  settings that change together
     seeds     each cell is trained with each of them     axes      settings and their values
     profile, text, model, training: what all cells share, as `heedful train` takes it
-    audit     documents, ask, part, seed: audit every cell
+    audit     documents, ask, part, seed, deep …: audit every cell
+    analyse   analyses of every cell, as `heedful analyse` takes them
 
 The cells are the product of data, variants, axes and seeds, in this order, the last fastest.
 """
@@ -13,12 +14,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from heedful.auditing.questions import questions
 from heedful.config import at_least, check, from_plain, read_toml, within
-from heedful.errors import ConfigError, HeedfulError, counted, nearest
+from heedful.errors import ConfigError, counted, nearest
 from heedful.sweeps.keys import FIELDS, Key
+from heedful.sweeps.requests import (
+    AnalysisRequest,
+    AuditRequest,
+    check_others,
+    read_analyses,
+    read_audit,
+)
 from heedful.training.settings import STAGE_OF, STAGES, Settings, profiles
 
 
@@ -31,23 +38,6 @@ class Data:
     label: str | None = None  # column of a file
     dev_share: float = 0.1  # of what has no dev part
     test_share: float = 0.1  # of what has no test part
-
-
-@dataclass(frozen=True)
-class AuditRequest:
-    """How every cell is audited."""
-
-    documents: int | None = None  # a random sample of so many; none: all
-    ask: tuple[str, ...] = ()  # questions; none: all
-    part: Literal["test", "dev", "train"] = "test"  # of the corpus
-    seed: int = 0
-    report: bool = False  # also write report.html
-
-    def __post_init__(self) -> None:
-        at_least(1, documents=self.documents)
-        within(0, 2**32 - 1, seed=self.seed)
-        for name in self.ask:
-            questions[name]  # refuses strangers
 
 
 Changes = Mapping[Key, Any]
@@ -64,6 +54,7 @@ class Grid:
     variants: Mapping[str, Changes] = field(default_factory=lambda: {"": {}})  # by name
     axes: Mapping[Key, tuple[Any, ...]] = field(default_factory=dict)
     audit: AuditRequest | None = None
+    analyse: tuple[AnalysisRequest, ...] = ()
 
     @classmethod
     def read(cls, path: Path) -> "Grid":
@@ -89,14 +80,19 @@ class Grid:
         tables = {stage: plain[stage] for stage in STAGES if stage in plain}
         profile = check(plain.get("profile", "default"), str, "profile")
         profiles[profile]().with_tables(tables)  # refuses what is wrong
+        variants = _variants(plain["variants"]) if "variants" in plain else {"": {}}
+        audit = read_audit(plain["audit"]) if "audit" in plain else None
+        analysed = read_analyses(plain.get("analyse", []))
+        check_others(audit, analysed, variants)
         return cls(
             data=_data(plain.get("data")),
             seeds=_seeds(plain["seeds"]) if "seeds" in plain else None,
             profile=profile,
             tables=tables,
-            variants=_variants(plain["variants"]) if "variants" in plain else {"": {}},
+            variants=variants,
             axes=dict(_axes(plain.get("axes", {}))),
-            audit=_audit(plain["audit"]) if "audit" in plain else None,
+            audit=audit,
+            analyse=analysed,
         )
 
     def base(self, split: str) -> Settings:
@@ -132,7 +128,7 @@ class Grid:
                 yield name, changes, dict(zip(self.axes, values, strict=True))
 
 
-KNOWN = ("data", "seeds", "profile", *STAGES, "variants", "axes", "audit")
+KNOWN = ("data", "seeds", "profile", *STAGES, "variants", "axes", "audit", "analyse")
 
 
 def _data(given: Any) -> tuple[Data, ...]:
@@ -205,15 +201,6 @@ def _axes(given: Any) -> Iterator[tuple[Key, tuple[Any, ...]]]:
         checked = [key.checked(value, "axes") for value in values]
         _refuse_repeats(f"axes: {key}", checked, values)
         yield key, tuple(checked)
-
-
-def _audit(given: Any) -> AuditRequest:
-    if not isinstance(given, Mapping):
-        raise ConfigError(f"audit should be a table, [audit], not {given!r:.60}.")
-    try:
-        return from_plain(AuditRequest, given, "")
-    except HeedfulError as error:
-        raise ConfigError(f"audit: {error}") from None
 
 
 def never(value: Mapping[str, Any]) -> bool:

@@ -6,6 +6,8 @@
     audit.<question>.<test>.value …          and floor, ceiling, score, low, high, judgement
     train_seconds, audit_seconds             the only columns that differ from call to call
 
+What analyses found stands in a second file, a row per row of each of their tables.
+
 The cells of the grid come first, in its order; then what other grids have left in the folder.
 """
 
@@ -19,8 +21,7 @@ from heedful.jobs import folder as job_folder
 from heedful.jobs.job import Job, Outcome
 from heedful.runs import RunFolder, write_atomically
 from heedful.sweeps.cells import Cell
-from heedful.sweeps.grid import AuditRequest
-from heedful.sweeps.work import audit_folder
+from heedful.sweeps.requests import AnalysisRequest, AuditRequest
 
 if TYPE_CHECKING:
     import pyarrow
@@ -36,7 +37,7 @@ def rows_of(
     outcomes: Mapping[str, Outcome],
 ) -> list[Row]:
     """A row per cell of the grid, then one per cell of other grids that was begun here."""
-    audit = audit_folder(request) if request else None
+    audit = request.folder if request else None
     rows = []
     for cell, jobs in cells:
         ended = [outcomes[job.name] for job in jobs if job.name in outcomes]
@@ -53,12 +54,39 @@ def rows_of(
     return rows
 
 
-def write_rows(path: Path, rows: Sequence[Row]) -> None:
-    """Write results.parquet, unless it says the same already."""
+def tables_of(
+    folder: Path,
+    cells: Sequence[Cell],
+    analysed: Sequence[AnalysisRequest],
+    audit: AuditRequest | None,
+) -> list[Row]:
+    """The rows of all tables that analyses made and audits lean on, each with its cell."""
+    return [
+        {"run": cell.name, **cell.record, "table": f"{source}.{table}", **row}
+        for cell in cells
+        for source, tables in _tables(folder / cell.name, analysed, audit)
+        for table, rows in tables.items()
+        for row in rows
+    ]
+
+
+def _tables(
+    place: Path, analysed: Sequence[AnalysisRequest], audit: AuditRequest | None
+) -> Iterator[tuple[str, Mapping[str, Sequence[Row]]]]:
+    for request in analysed:
+        if (place / request.folder / runs.ANALYSIS).is_file():
+            found = RunFolder(place / request.folder).read_json(runs.ANALYSIS)
+            yield request.name, found["tables"]
+    if audit is not None and (place / audit.folder / runs.AUDIT).is_file():
+        yield "audit", RunFolder(place / audit.folder).read_json(runs.AUDIT)["evidence"]
+
+
+def write_rows(path: Path, rows: Sequence[Row], last: Sequence[str] = ()) -> None:
+    """Write rows as Parquet, these columns last, unless the file says the same already."""
     import pyarrow.parquet
 
     buffer = io.BytesIO()
-    pyarrow.parquet.write_table(_table(rows), buffer)
+    pyarrow.parquet.write_table(_table(rows, last), buffer)
     if not path.is_file() or path.read_bytes() != buffer.getvalue():
         write_atomically(path, buffer.getvalue())
 
@@ -67,9 +95,13 @@ def _in_outcomes(outcomes: Sequence[Outcome]) -> tuple[str, str]:
     """State and sentence of a cell from what became of its jobs."""
     for outcome in outcomes:
         if outcome.state != "done":
-            is_audit = outcome is not outcomes[0]
-            return outcome.state, f"{'audit: ' if is_audit else ''}{outcome.reason}"
+            what = "" if outcome is outcomes[0] else _after_training(outcome.name)
+            return outcome.state, f"{what}{outcome.reason}"
     return "done", ""
+
+
+def _after_training(job: str) -> str:
+    return "analysis: " if "-analysis-" in job else "audit: "
 
 
 def _on_disk(places: Sequence[Path]) -> tuple[str, str]:
@@ -152,12 +184,12 @@ def _answers(audit: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         yield from ((name + number, fact.get(number)) for number in ("mean", "low", "high"))
 
 
-def _table(rows: Sequence[Row]) -> "pyarrow.Table":
-    """Columns in the order in which rows first have them, times last."""
+def _table(rows: Sequence[Row], last: Sequence[str]) -> "pyarrow.Table":
+    """Columns in the order in which rows first have them."""
     import pyarrow
 
     names = dict.fromkeys(name for row in rows for name in row)
-    ordered = [*(name for name in names if name not in TIMES), *TIMES]
+    ordered = [*(name for name in names if name not in last), *last]
     return pyarrow.table({name: _column([row.get(name) for row in rows]) for name in ordered})
 
 

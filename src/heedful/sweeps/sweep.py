@@ -23,9 +23,9 @@ from heedful.jobs.run import run_jobs
 from heedful.runs import RunFolder, environment_failures
 from heedful.sweeps.cells import cells_of
 from heedful.sweeps.grid import Grid
+from heedful.sweeps.plan import Plan, label_of
 from heedful.sweeps.progress import SweepLines
-from heedful.sweeps.results import Row, rows_of, write_rows
-from heedful.sweeps.work import jobs_of, label_of
+from heedful.sweeps.results import TIMES, Row, rows_of, tables_of, write_rows
 from heedful.training.trained import choose_device
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ class Sweep:
 
     folder: Path
     rows: list[Row]  # one per cell; those of the grid first, in its order
+    tables: list[Row]  # those of every analysis, and what audits lean on, by `table`
     was_done_before: bool  # nothing was left to do
 
     @property
@@ -90,7 +91,7 @@ def sweep(
     budget = Budget(cores, memory)
     cells = cells_of(grid, None if data_dir is None else Path(data_dir))
     folder = _made(Path(output))
-    by_cell = [(cell, jobs_of(cell, grid.audit, device)) for cell in cells]
+    by_cell = Plan(grid, cells, folder, device).jobs()
     if isinstance(watcher, SweepLines):
         watcher.labels = {j.name: label_of(j, cell) for cell, jobs in by_cell for j in jobs}
     is_done = all((folder / job.place / DONE).is_file() for _, jobs in by_cell for job in jobs)
@@ -109,8 +110,11 @@ def sweep(
             engine.stop()
             with _locked(folder / runs.RESULTS_LOCK, waits=True):  # or old rows might go last
                 rows = rows_of(folder, by_cell, grid.audit, outcomes)
-                write_rows(folder / runs.RESULTS, rows)
-    return Sweep(folder, rows, is_done)
+                write_rows(folder / runs.RESULTS, rows, last=TIMES)
+                if grid.analyse:
+                    found = tables_of(folder, cells, grid.analyse, None)
+                    write_rows(folder / runs.ANALYSES, found)
+    return Sweep(folder, rows, tables_of(folder, cells, grid.analyse, grid.audit), is_done)
 
 
 def _checked(on: str, address: str | None, device: str) -> str:

@@ -1,81 +1,34 @@
-"""What is done of a cell: a training in its run folder, and an audit in a folder within.
+"""What is done of a cell: a training in its run folder; audits and analyses in folders within.
 
 A large audit is measured in shares, side by side, and then put together.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from heedful import runs
+from heedful.analysis.instruments import analyses
+from heedful.analysis.instruments.family import OfHistory, OfRun
 from heedful.auditing.audit import Request, audit, measure_share
+from heedful.auditing.judge import TrainedJudge
 from heedful.auditing.of_run import described, request_of, unseen
 from heedful.auditing.parts import PartsInFolder
 from heedful.auditing.questions import AuditSettings
+from heedful.auditing.subject import Judge
 from heedful.auditing.subjects import ClassifierSubject
-from heedful.errors import counted
-from heedful.jobs.fingerprint import digest
-from heedful.jobs.job import Job, Tell
+from heedful.auditing.twins import Twins, load_twins
+from heedful.errors import ConfigError, counted
+from heedful.jobs.job import Tell
 from heedful.jobs.training import train_run
 from heedful.runs import RunFolder
-from heedful.sweeps.cells import Cell
-from heedful.sweeps.grid import AuditRequest
+from heedful.sweeps.requests import AuditRequest
 from heedful.text.documents import Documents
 from heedful.training.settings import Settings
 from heedful.training.task import Task
 from heedful.training.trained import Trained
-
-# An audit of more is measured by several jobs: a minute or so of work each.
-DOCUMENTS_PER_SHARE = 1000
-
-
-def audit_folder(request: AuditRequest) -> str:
-    """The folder of an audit within its run; another request has another."""
-    return f"audit-{digest(request).hex()[:8]}"
-
-
-def jobs_of(cell: Cell, request: AuditRequest | None, device: str) -> list[Job]:
-    """The training of a cell, and the audit after it; a large audit is measured in shares first."""
-    training = Job(
-        cell.name,
-        train_cell,
-        {"task": cell.source.task, "settings": cell.settings},
-        beside={"data": cell.source.facts, "record": cell.record, "device": device},
-    )
-    if request is None or not cell.attends:
-        return [training]
-    documents = cell.source.part(request)
-    name, place = f"{cell.name}-audit", f"{cell.name}/{audit_folder(request)}"
-    arguments = {
-        "documents": documents,
-        "request": request,
-        "rationale_words": cell.source.rationale_words,
-    }
-    beside = {"run": cell.name, "source": cell.source.data.source, "device": device}
-    count = min(len(documents), request.documents or len(documents))
-    shares = math.ceil(count / DOCUMENTS_PER_SHARE)
-    measuring = [
-        Job(
-            f"{name}-{share + 1}-of-{shares}",
-            measure_cell,
-            {**arguments, "share": share, "shares": shares},
-            after=(cell.name,),
-            beside=beside,
-            folder=f"{place}/share-{share + 1}-of-{shares}",
-        )
-        for share in range(shares if shares > 1 else 0)
-    ]
-    after = tuple(job.name for job in measuring) or (cell.name,)
-    auditing = Job(name, audit_cell, arguments, after, beside=beside, folder=place)
-    return [training, *measuring, auditing]
-
-
-def label_of(job: Job, cell: Cell) -> str:
-    """What a person calls a job of a cell."""
-    what = job.name.removeprefix(cell.name).replace("-", " ").strip()
-    return f"{cell.label}, {what}" if what else cell.label
 
 
 def train_cell(
@@ -100,6 +53,8 @@ def measure_cell(
     documents: Documents,
     request: AuditRequest,
     rationale_words: int | None,
+    judge: str | None,
+    twins: Sequence[str],
     share: int,
     shares: int,
     run: str,
@@ -107,17 +62,17 @@ def measure_cell(
     device: str,
 ) -> None:
     """Measure a share of an audit; what it finds is kept for the audit in the folder around."""
-    trained = Trained.load(_around(folder, run), device)
-    asked = _asked(folder.parent, trained, documents, request, rationale_words)
-    total = math.ceil(asked.total / shares)
+    asked = Asked.of(folder.parent, run, documents, request, rationale_words, judge, twins, device)
     measure_share(
-        ClassifierSubject(trained),
+        ClassifierSubject(asked.trained),
         asked.documents,
         asked.settings,
         request.ask or None,
-        Request(request.documents, None, asked.parts, _advance(tell, total)),
+        asked.request(tell, math.ceil(asked.total / shares)),
         share,
         shares,
+        judge=asked.judge,
+        twins=asked.twins,
     )
 
 
@@ -128,25 +83,28 @@ def audit_cell(
     documents: Documents,
     request: AuditRequest,
     rationale_words: int | None,
+    judge: str | None,
+    twins: Sequence[str],
     run: str,
     source: str,
     device: str,
 ) -> None:
     """Audit the run around this folder, or go on with its audit."""
-    trained = Trained.load(_around(folder, run), device)
-    asked = _asked(folder, trained, documents, request, rationale_words)
+    asked = Asked.of(folder, run, documents, request, rationale_words, judge, twins, device)
     result = audit(
-        ClassifierSubject(trained),
+        ClassifierSubject(asked.trained),
         asked.documents,
         asked.settings,
         request.ask or None,
-        request=Request(request.documents, None, asked.parts, _advance(tell, asked.total)),
+        judge=asked.judge,
+        twins=asked.twins,
+        request=asked.request(tell, asked.total),
         about={
             "name": run,
             "data": source,
-            "judge": "self",
+            "judge": request.judge if judge else "self",
             "documents_trained_on": asked.trained_on,
-            **described(trained),
+            **described(asked.trained),
         },
     )
     result.save(folder)
@@ -155,29 +113,82 @@ def audit_cell(
     asked.parts.clear()
 
 
-@dataclass(frozen=True)
-class _Asked:
-    """What is audited, and where what was measured is kept."""
+def analyse_cell(
+    folder: Path, tell: Tell, *, spec: str, documents: Documents, run: str, device: str
+) -> None:
+    """Analyse the run around this folder."""
+    analysis, place = analyses.make(spec), _around(folder, run)
+    if isinstance(analysis, OfHistory):
+        found = analysis.analyse(RunFolder.open(place).read_lines(runs.HISTORY))
+    elif isinstance(analysis, OfRun):
+        trained = Trained.load(place, device)
+        if analysis.part == "test":
+            documents, _ = unseen(trained, documents)
+        found = analysis.analyse(trained, documents, seed=0)
+    else:
+        raise ConfigError(f"{spec} trains models of its own, so it cannot look at a run.")
+    found.save(folder)
 
+
+@dataclass(frozen=True)
+class Asked:
+    """What is audited, with whom, and where what was measured is kept."""
+
+    trained: Trained
     documents: Documents
     trained_on: int  # of the documents
     settings: AuditSettings
     parts: PartsInFolder
-    total: int  # documents that will be audited
+    sample: int | None
+    judge: Judge | None
+    twins: Twins
 
+    @classmethod
+    def of(
+        cls,
+        folder: Path,
+        run: str,
+        documents: Documents,
+        request: AuditRequest,
+        rationale_words: int | None,
+        judge: str | None,
+        twins: Sequence[str],
+        device: str,
+    ) -> "Asked":
+        """An audit in a folder of the run's."""
+        place = _around(folder, run)
+        trained = Trained.load(place, device)
+        settings = replace(request.settings, rationale_words=rationale_words)
+        chosen, trained_on = unseen(trained, documents, include_trained=request.part == "train")
+        said = request_of(
+            trained,
+            chosen,
+            settings,
+            request.ask or None,
+            request.documents,
+            judge=judge or "self",
+            twins=twins,
+        )
+        by = Trained.load(place.parent / judge, device) if judge else None
+        return cls(
+            trained,
+            chosen,
+            trained_on,
+            settings,
+            PartsInFolder(folder, said),
+            request.documents,
+            TrainedJudge(by, trained.classes) if by else None,
+            load_twins(folder / runs.TWINS, twins, trained.settings, device),
+        )
 
-def _asked(
-    folder: Path,
-    trained: Trained,
-    documents: Documents,
-    request: AuditRequest,
-    rationale_words: int | None,
-) -> _Asked:
-    settings = AuditSettings(seed=request.seed, rationale_words=rationale_words)
-    chosen, trained_on = unseen(trained, documents, include_trained=request.part == "train")
-    said = request_of(trained, chosen, settings, request.ask or None, request.documents)
-    total = min(len(chosen), request.documents or len(chosen))
-    return _Asked(chosen, trained_on, settings, PartsInFolder(folder, said), total)
+    @property
+    def total(self) -> int:
+        """Documents that will be audited."""
+        return min(len(self.documents), self.sample or len(self.documents))
+
+    def request(self, tell: Tell, total: int) -> Request:
+        """How much is audited, and who hears of it."""
+        return Request(self.sample, None, self.parts, _advance(tell, total))
 
 
 def _around(folder: Path, run: str) -> Path:
