@@ -59,6 +59,8 @@ def test_dot_products_are_told_and_written(heedful, word_run, tmp_path):
         ("information:clusters=40", "information"),
         ("sentence-vectors:documents=30", "places"),
         ("word-sentiment:k=2", "figures"),
+        ("deletion:k=1+3", "curve"),
+        ("agreement:documents=40", "measures"),
     ],
 )
 def test_every_analysis_of_a_run_draws_its_page(

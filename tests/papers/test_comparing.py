@@ -2,8 +2,11 @@ import math
 
 import pytest
 
+from heedful.errors import ConfigError
 from heedful.papers.comparing import Mean, compare, test_claims
-from heedful.papers.paper import Claim, Published
+from heedful.papers.paper import Claim, Number, Published
+
+ACCURACY = Number("test.accuracy", times=100.0)
 
 
 def rows(**by_scale):
@@ -16,9 +19,7 @@ def rows(**by_scale):
 
 
 def published(value, tolerance=2.0, why_not="", variant="DP"):
-    return Published(
-        {"variant": variant}, "test.accuracy", float(value), tolerance, "S", 100.0, why_not
-    )
+    return Published({"variant": variant}, ACCURACY, float(value), tolerance, "S", why_not)
 
 
 def test_a_mean_over_seeds_has_students_interval():
@@ -34,7 +35,7 @@ def test_a_mean_over_seeds_has_students_interval():
     ("value", "verdict"), [(81.0, "replicates"), (83.0, "replicates"), (83.1, "does not")]
 )
 def test_a_number_replicates_within_its_tolerance(value, verdict):
-    (found,) = compare(rows(DP=[0.80, 0.82]), [published(value)])
+    (found,) = compare({"": rows(DP=[0.80, 0.82])}, [published(value)])
     assert found.ours.mean == pytest.approx(81.0)
     assert found.verdict == verdict
 
@@ -43,7 +44,9 @@ def test_what_was_not_run_or_has_a_reason_is_not_compared():
     table = [*rows(DP=[0.8]), {"variant": "AD", "seed": 1, "state": "not run"}]
     table.append({"variant": "DP-L", "seed": 1, "state": "failed", "error": "no memory"})
     numbers = [published(80, variant=name) for name in ("AD", "DP-L", "nobody asked")]
-    missing, failed, other = compare(table, [*numbers, published(80, why_not="another split")])
+    missing, failed, other = compare(
+        {"": table}, [*numbers, published(80, why_not="another split")]
+    )
     assert (missing.verdict, missing.why) == ("cannot be compared", "it was not run here")
     assert failed.why == "its training failed: no memory"
     assert (other.verdict, other.why) == ("cannot be compared", "another split")
@@ -51,9 +54,7 @@ def test_what_was_not_run_or_has_a_reason_is_not_compared():
 
 
 def higher(by):
-    return Claim(
-        "A beats B", "test.accuracy", 100.0, higher={"variant": "A"}, lower={"variant": "B"}, by=by
-    )
+    return Claim("A beats B", ACCURACY, higher={"variant": "A"}, lower={"variant": "B"}, by=by)
 
 
 @pytest.mark.parametrize(
@@ -65,19 +66,19 @@ def higher(by):
     ],
 )
 def test_a_difference_is_paired_by_seed(a, b, verdict):
-    (found,) = test_claims(rows(A=a, B=b), [higher(by=5.0)])
+    (found,) = test_claims({"": rows(A=a, B=b)}, [higher(by=5.0)])
     assert found.verdict == verdict
     if verdict == "cannot be compared":
         assert "do not settle it" in found.why
 
 
 def test_a_spread_is_that_of_the_means():
-    claim = Claim("flat", "test.accuracy", 100.0, cells={"variant": ["A", "B"]}, spread=3.0)
-    (near,) = test_claims(rows(A=[0.80, 0.82], B=[0.83, 0.83]), [claim])
+    claim = Claim("flat", ACCURACY, cells={"variant": ["A", "B"]}, spread=3.0)
+    (near,) = test_claims({"": rows(A=[0.80, 0.82], B=[0.83, 0.83])}, [claim])
     assert (round(near.found.mean, 6), near.verdict) == (2.0, "replicates")
-    (far,) = test_claims(rows(A=[0.80], B=[0.84]), [claim])
+    (far,) = test_claims({"": rows(A=[0.80], B=[0.84])}, [claim])
     assert far.verdict == "does not"
-    (part,) = test_claims(rows(A=[0.80]), [claim])
+    (part,) = test_claims({"": rows(A=[0.80])}, [claim])
     assert part.verdict == "cannot be compared"
 
 
@@ -85,7 +86,37 @@ def test_a_claim_is_tested_for_each_value_that_occurs():
     table = [
         {**row, "data": data} for data in ("x", "y") for row in rows(A=[0.9, 0.8], B=[0.7, 0.6])
     ]
-    claim = Claim(
-        "A beats B", "test.accuracy", 100.0, {"variant": "A"}, {"variant": "B"}, 5.0, each=("data",)
-    )
-    assert [found.where for found in test_claims(table, [claim])] == [{"data": "x"}, {"data": "y"}]
+    claim = Claim("A beats B", ACCURACY, {"variant": "A"}, {"variant": "B"}, by=5.0, each=("data",))
+    assert [found.where for found in test_claims({"": table}, [claim])] == [
+        {"data": "x"},
+        {"data": "y"},
+    ]
+
+
+def test_a_claim_may_be_about_another_table_column_or_a_trend():
+    table = [
+        {"seed": seed, "sparsity": x, "tau": x * x + 0.1 + seed / 100, "other": x * x}
+        for seed in (1, 2, 3)
+        for x in (-1.0, 0.0, 2.0, 3.0)
+    ]
+    tables = {"": [], "agreement.measures": table}
+    tau = Number("tau", of="agreement.measures")
+    above = Claim("tau is more than other", tau, at={"sparsity": 2.0}, than="other")
+    (found,) = test_claims(tables, [above])
+    assert found.found.mean == pytest.approx(0.12)
+    assert found.verdict == "replicates"
+    level = Claim("tau is high", tau, at={"sparsity": 2.0}, by=4.5)
+    assert test_claims(tables, [level])[0].verdict == "does not"
+    trend = Number("tau", of="agreement.measures", rises_with="sparsity")
+    number = Published({}, trend, 0.7, 0.05, "S")
+    (compared,) = compare(tables, [number])
+    # one of the six pairs is discordant: (5 - 1) / 6
+    assert compared.ours.mean == pytest.approx(4 / 6)
+    with pytest.raises(ConfigError, match="4 rows for one seed"):
+        test_claims(tables, [Claim("which?", tau, at={})])
+
+
+def test_a_table_that_is_not_there_is_not_compared():
+    claim = Claim("x", Number("tau", of="agreement.measures"), at={})
+    (found,) = test_claims({"": []}, [claim])
+    assert (found.verdict, found.why) == ("cannot be compared", "it was not run here")

@@ -6,6 +6,11 @@ from heedful.papers.paper import load_paper, paper_names, read_paper
 from heedful.sweeps.grid import Grid
 
 
+@pytest.fixture(autouse=True)
+def vectors(monkeypatch):
+    monkeypatch.setenv("HEEDFUL_VECTORS", "vectors.txt")
+
+
 @pytest.mark.parametrize("name", paper_names())
 @pytest.mark.parametrize("is_quick", [False, True])
 def test_every_paper_can_be_run_as_it_is_written(name, is_quick):
@@ -19,14 +24,16 @@ def test_every_paper_can_be_run_as_it_is_written(name, is_quick):
             known = {"data", "variant", *map(str, grid.axes)}
         else:
             assert experiment.measure in measures
-            known = {"data", "class", "arm"}
+            known = {"data", "class", "arm", "kind"}
         for one in paper.published.get(experiment.key, ()):
-            assert set(one.where) <= known, one
+            assert one.number.of or set(one.where) <= known, one
             assert one.tolerance >= 0
         for claim in paper.claims.get(experiment.key, ()):
-            assert (claim.cells is None) == (claim.higher is not None), claim.says
-            wheres = [claim.cells or {}, claim.higher or {}, claim.lower or {}]
-            assert set().union(*wheres, claim.each) <= known, claim.says
+            forms = [claim.cells, claim.higher, claim.at]
+            assert sum(form is not None for form in forms) == 1, claim.says
+            assert (claim.lower is None) == (claim.higher is None), claim.says
+            wheres = [claim.cells or {}, claim.higher or {}, claim.lower or {}, claim.at or {}]
+            assert claim.number.of or set().union(*wheres, claim.each) <= known, claim.says
 
 
 def test_every_published_number_names_a_cell_of_its_grid():
@@ -44,7 +51,8 @@ def test_every_published_number_names_a_cell_of_its_grid():
             }
             for one in numbers:
                 for column, value in one.where.items():
-                    assert value in values[column], (name, key, one.where)
+                    if column in values or not one.number.of:
+                        assert value in values[column], (name, key, one.where)
 
 
 def test_the_numbers_of_sun_and_lus_table_2_are_all_there():
@@ -54,6 +62,15 @@ def test_the_numbers_of_sun_and_lus_table_2_are_all_there():
     assert [one.value for one in numbers if one.where == by_hand] == [82.2]
     comparable = [one for one in numbers if not one.why_not]
     assert len(comparable) == 72
+
+
+def test_an_experiment_has_other_names_and_says_which_vectors_it_lacks(monkeypatch):
+    paper = load_paper("meister")
+    assert paper.experiment("figure-3") is paper.experiments["table-2"]
+    assert paper.experiments["table-2"].asked()["model"]["vectors"] == "vectors.txt"
+    monkeypatch.delenv("HEEDFUL_VECTORS")
+    with pytest.raises(ConfigError, match="Set HEEDFUL_VECTORS to a file"):
+        paper.experiments["table-2"].asked()
 
 
 def test_what_is_written_wrongly_is_refused():

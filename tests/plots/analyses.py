@@ -78,12 +78,28 @@ def analysis_figures() -> dict[str, plots.Figure]:
         for k in (1, 5)
         for average in ("micro", "macro")
     )
+    curve = pd.DataFrame(
+        {"k": k, "by": by, "judge_accuracy": 0.85}
+        | {
+            name + end: share + k / 50 + add
+            for name in ("accuracy_drop", "kept_gold")
+            for end, add in (("", 0.0), ("_low", -0.05), ("_high", 0.05))
+        }
+        for k in (1, 2, 5, 10)
+        for by, share in (("attention", 0.4), ("random", 0.1))
+    )
     ends = pd.DataFrame(
         {"iteration": n, "role": role, "dev_accuracy": 0.8, "attention_entropy": 0.9 - n / 10}
         for n in (1, 2, 3)
         for role in ("learner", "compressor")
     )
+    agreement = pd.DataFrame(
+        {"prediction": KINDS[n % 3], "tau_gradient": rng.uniform(-1, 1), "p_gradient": 0.5}
+        | {"tau_leave-one-out": np.nan if n == 0 else rng.uniform(0, 1)}
+        for n in range(60)
+    )
     return {
+        "agreement_by_class": plots.agreement_by_class(agreement),
         "flow_terms": plots.flow_terms(words),
         "flow_scores": plots.flow_scores(words),
         "flow_numbers": plots.flow_numbers(numbers),
@@ -94,5 +110,6 @@ def analysis_figures() -> dict[str, plots.Figure]:
         "information": plots.information(shares),
         "sentence_vectors": plots.sentence_vectors(places),
         "word_sentiment": plots.word_sentiment(figures),
+        "deletion": plots.deletion(curve),
         "iterations": plots.iterations(ends),
     }

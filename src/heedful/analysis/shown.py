@@ -7,7 +7,10 @@ from typing import Any
 import numpy as np
 
 LOW, HIGH = "_low", "_high"
-NAMES = {"query_times_output": "V · W", "f1": "F1", "random_f1": "random F1", "f1_gain": "F1 gain"}
+NAMES = {
+    "query_times_output": "V · W", "f1": "F1", "random_f1": "random F1", "f1_gain": "F1 gain",
+    "kept_gold": "post-hoc accuracy, gold", "kept_own": "post-hoc accuracy, own",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

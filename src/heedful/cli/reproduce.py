@@ -56,7 +56,7 @@ def reproduce(
 
     def done_again(experiment: "Experiment", watcher: JobWatcher) -> "Reproduction":
         return reproduce(
-            known, experiment, place / experiment.key, is_quick=quick, seeds=numbers,
+            known, experiment, place / "runs", is_quick=quick, seeds=numbers,
             data=tuple(data) if data else None, on=on, cores=cores, device=device, watcher=watcher,
         )  # fmt: skip
 

@@ -38,15 +38,16 @@ class Additive(Alignment):
 
     width: int | None = None  # None: half the key size
     scale: float = 1.0
+    spread: float | None = None  # v starts as N(0, spread²); None: within ±1/√width
 
     def __post_init__(self) -> None:
         size(width=self.width)
-        above(0, scale=self.scale)
+        above(0, scale=self.scale, spread=self.spread)
 
     def build(self, key_size: int, query_size: int | None = None) -> nn.Module:
         """The module."""
         width = self.width or max(1, key_size // 2)
-        return AdditiveScores(key_size, query_size, width, self.scale)
+        return AdditiveScores(key_size, query_size, width, self.scale, self.spread)
 
 
 @alignments.register("dot")
@@ -87,12 +88,21 @@ class KeyScores(nn.Module, ABC):
 class AdditiveScores(KeyScores):
     """v · tanh(W key + b + U query) / scale; `v` has no bias."""
 
-    def __init__(self, key_size: int, query_size: int | None, width: int, scale: float) -> None:
+    def __init__(
+        self,
+        key_size: int,
+        query_size: int | None,
+        width: int,
+        scale: float,
+        spread: float | None = None,
+    ) -> None:
         super().__init__()
         self.scale = scale
         self.inner = nn.Linear(key_size, width)
         self.query = nn.Linear(query_size, width, bias=False) if query_size else None
         self.outer = nn.Linear(width, 1, bias=False)
+        if spread is not None:
+            nn.init.normal_(self.outer.weight, std=spread)
 
     def forward(self, keys: Keys, query: Query | None = None) -> TokenScores:
         """One score per token."""

@@ -2,18 +2,24 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, Literal
 
 import numpy as np
 from scipy import stats
 
-from heedful.papers.paper import Claim, Published, Where
+from heedful.errors import ConfigError
+from heedful.papers.paper import Claim, Number, Published, Where
 
 Row = Mapping[str, Any]
 """One run: what it was and what came of it."""
 
+RUNS = ""  # the name of the table with a row per run
+Tables = Mapping[str, Sequence[Row]]
+"""Rows by the table they stand in."""
+
+NOT_RUN = "it was not run here"
 Verdict = Literal["replicates", "does not", "cannot be compared"]
 LEVEL = 0.95
 
@@ -65,58 +71,76 @@ class Tested:
     why: str = ""
 
 
-def compare(rows: Sequence[Row], published: Sequence[Published]) -> list[Compared]:
+def compare(tables: Tables, published: Sequence[Published]) -> list[Compared]:
     """Published numbers beside the mean of our runs; those nobody asked for are left out."""
-    seen = {name: {row.get(name) for row in rows} for one in published for name in one.where}
+    runs = tables[RUNS]
+    seen = {name: {row.get(name) for row in runs} for one in published for name in one.where}
+    asked = {name for row in runs for name in row}
     return [
-        _compared(rows, one)
+        _compared(tables, one)
         for one in published
-        if all(value in seen[name] for name, value in one.where.items())
+        if all(value in seen[name] for name, value in one.where.items() if name in asked)
     ]
 
 
-def test_claims(rows: Sequence[Row], claims: Sequence[Claim]) -> list[Tested]:
+def test_claims(tables: Tables, claims: Sequence[Claim]) -> list[Tested]:
     """Every claim, for each value of what it is tested for."""
-    return [tested for claim in claims for tested in _tested(rows, claim)]
+    return [tested for claim in claims for tested in _tested(tables, claim)]
 
 
 test_claims.__test__ = False  # type: ignore[attr-defined]  # pytest: not a test
 
 
-def _compared(rows: Sequence[Row], one: Published) -> Compared:
-    values = _values(rows, one.where, one.column, one.times)
-    if not values:
-        why = one.why_not or _why_missing(rows, one.where)
+def _compared(tables: Tables, one: Published) -> Compared:
+    found = _by_seed(tables.get(one.number.of, ()), one.number, one.where)
+    if not found:
+        why = one.why_not or _why_missing(tables[RUNS], one.where)
         return Compared(one.where, one, None, "cannot be compared", why)
-    ours = Mean.of(values)
+    ours = Mean.of(list(found.values()))
     if one.why_not:
         return Compared(one.where, one, ours, "cannot be compared", one.why_not)
     is_near = abs(ours.mean - one.value) <= one.tolerance + 1e-9
     return Compared(one.where, one, ours, "replicates" if is_near else "does not")
 
 
-def _tested(rows: Sequence[Row], claim: Claim) -> Iterator[Tested]:
+def _tested(tables: Tables, claim: Claim) -> Iterator[Tested]:
+    rows = tables.get(claim.number.of, ())
+    if not rows:  # not even a row to be tested for
+        yield Tested(claim, {}, None, "cannot be compared", claim.why_not or NOT_RUN)
     for where in _values_of(rows, claim.each):
         some = [row for row in rows if _is_at(row, where)]
         if claim.cells is not None:
             yield _spread(some, claim, where)
-        elif claim.higher is not None and claim.lower is not None:
-            yield _difference(some, claim, where)
+        else:
+            yield _judged(claim, where, _gains(some, claim), tables[RUNS])
 
 
-def _difference(rows: Sequence[Row], claim: Claim, where: Where) -> Tested:
-    """Paired by seed where both were run with the same seeds."""
-    high, low = (_by_seed(rows, claim, chosen or {}) for chosen in (claim.higher, claim.lower))
-    shared = sorted(high.keys() & low.keys(), key=str)
-    if not shared:
-        missing = claim.lower if high else claim.higher
-        why = claim.why_not or _why_missing(rows, missing or {})
+def _gains(rows: Sequence[Row], claim: Claim) -> dict[Any, float]:
+    """What should be above 0, by seed; differences are paired by seed."""
+    number = claim.number
+    first = _by_seed(rows, number, claim.at or claim.higher or {})
+    if claim.lower is not None:
+        second = _by_seed(rows, number, claim.lower)
+    elif claim.than:
+        second = _by_seed(rows, replace(number, column=claim.than), claim.at or {})
+    else:
+        second = dict.fromkeys(first, 0.0)
+    return {seed: first[seed] - second[seed] for seed in first if seed in second}
+
+
+def _judged(claim: Claim, where: Where, gains: Mapping[Any, float], runs: Sequence[Row]) -> Tested:
+    if not gains:
+        needed = {**where, **(claim.at or claim.higher or {})}
+        why = claim.why_not or _why_missing(runs, needed)
         return Tested(claim, where, None, "cannot be compared", why)
-    found = Mean.of([high[seed] - low[seed] for seed in shared])
+    found = Mean.of(list(gains.values()))
     if claim.why_not:
         return Tested(claim, where, found, "cannot be compared", claim.why_not)
     if found.seeds == 1:
         return Tested(claim, where, found, "cannot be compared", "one seed has no interval")
+    if claim.most is not None:
+        verdict: Verdict = "replicates" if found.mean <= claim.most else "does not"
+        return Tested(claim, where, found, verdict)
     if found.mean >= claim.by and found.low > 0:
         return Tested(claim, where, found, "replicates")
     if found.high < claim.by:
@@ -131,40 +155,58 @@ def _spread(rows: Sequence[Row], claim: Claim, where: Where) -> Tested:
     lists = {name: value if isinstance(value, list) else [value] for name, value in cells.items()}
     means = []
     for values in product(*lists.values()):
-        at = dict(zip(lists, values, strict=True))
-        found = _values(rows, at, claim.column, claim.times)
+        found = _by_seed(rows, claim.number, dict(zip(lists, values, strict=True)))
         if not found:
             return Tested(claim, where, None, "cannot be compared", "not all of it was run here")
-        means.append(Mean.of(found))
+        means.append(Mean.of(list(found.values())))
     apart = max(m.mean for m in means) - min(m.mean for m in means)
     result = Mean(apart, math.nan, math.nan, min(m.seeds for m in means))
+    if claim.why_not:
+        return Tested(claim, where, result, "cannot be compared", claim.why_not)
     verdict: Verdict = "replicates" if apart <= claim.spread else "does not"
     return Tested(claim, where, result, verdict)
 
 
-def _values(rows: Sequence[Row], where: Where, column: str, times: float) -> list[float]:
-    found = [row.get(column) for row in rows if _is_at(row, where)]
-    return [times * float(value) for value in found if value is not None and _is_known(value)]
+def _by_seed(rows: Sequence[Row], number: Number, where: Where) -> dict[Any, float]:
+    """The number of each seed in the cells; a row per seed, unless a trend is taken over them."""
+    chosen: dict[Any, list[Row]] = {}
+    for row in rows:
+        if _is_at(row, where) and _is_known(row.get(number.column)):
+            chosen.setdefault(row.get("seed"), []).append(row)
+    if number.rises_with:
+        trends = {seed: _trend(some, number) for seed, some in chosen.items()}
+        return {seed: trend for seed, trend in trends.items() if _is_known(trend)}
+    for some in chosen.values():
+        if len(some) > 1:
+            raise ConfigError(
+                f"{number.column} stands in {len(some)} rows for one seed where {dict(where)}. "
+                "Name more columns."
+            )
+    return {seed: number.times * float(some[0][number.column]) for seed, some in chosen.items()}
 
 
-def _by_seed(rows: Sequence[Row], claim: Claim, where: Where) -> dict[Any, float]:
-    """The number of each run, by its seed."""
-    return {
-        row.get("seed"): claim.times * float(row[claim.column])
-        for row in rows
-        if _is_at(row, where) and _is_known(row.get(claim.column))
-    }
+def _trend(rows: Sequence[Row], number: Number) -> float:
+    """Tau-b of the column with the one that it may rise with; three cells at least."""
+    values = {row[number.rises_with]: float(row[number.column]) for row in rows}
+    if len(values) < 3:
+        return math.nan
+    return number.times * float(stats.kendalltau(list(values), list(values.values())).statistic)
 
 
-def _is_known(value: float | None) -> bool:
+def _is_known(value: Any) -> bool:
     return value is not None and not math.isnan(float(value))
 
 
 def _why_missing(rows: Sequence[Row], where: Where) -> str:
     """That it failed, and why, or that nobody ran it."""
-    errors = [row.get("error") for row in rows if _is_at(row, where)]
+    columns = {name for row in rows for name in row}
+    cell = {name: value for name, value in where.items() if name in columns}
+    errors = [row.get("error") for row in rows if _is_at(row, cell)]
     told = next((error for error in errors if error), None)
-    return f"its training failed: {told}" if told else "it was not run here"
+    if told:
+        return f"its training failed: {told}"
+    is_done = any(row.get("state") == "done" for row in rows if _is_at(row, cell))
+    return "the runs do not give this number" if is_done else NOT_RUN
 
 
 def _is_at(row: Row, where: Where) -> bool:

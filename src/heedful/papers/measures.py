@@ -3,12 +3,15 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from heedful.analysis.instruments.gradient_flow import GradientFlow
 from heedful.analysis.shortcuts import ShortcutSettings, probe_shortcuts
 from heedful.config import from_plain
 from heedful.registry import Registry
 from heedful.text.datasets import load
 from heedful.text.token_classes import classify_tokens, label_counts
 from heedful.text.tokenize import TextSettings, Tokenizer
+from heedful.training.fit import Watcher
+from heedful.training.settings import profiles
 from heedful.training.task import Task
 
 Rows = list[dict[str, Any]]
@@ -55,4 +58,17 @@ def shortcuts(options: Mapping[str, Any]) -> Rows:
             | {"accuracy": found.majority_accuracy}
             for seed in settings.seeds
         ]
+    return rows
+
+
+@measures.register("gradient-flow")
+def gradient_flow(options: Mapping[str, Any]) -> Rows:
+    """The terms of gradient flow by kind of word, of the model that was kept (Sun & Lu)."""
+    rows: Rows = []
+    for name in options["data"]:
+        corpus = load(name)
+        for seed in options["seeds"]:
+            settings = profiles["sun-lu"]().with_(split=corpus.split, seed=seed)
+            found = GradientFlow().analyse(corpus, settings, "cpu", Watcher())
+            rows += [{"data": name, "seed": seed, **row} for row in found.summary]
     return rows

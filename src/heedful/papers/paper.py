@@ -1,8 +1,9 @@
 """A paper: its experiments, the numbers it printed and what it claims, read from its folder."""
 
+import os
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any, Literal, get_args
@@ -12,6 +13,8 @@ from heedful.errors import ConfigError, UnknownName, nearest
 
 Where = Mapping[str, Any]
 """Which cells of an experiment: columns of its table and their values."""
+
+VECTORS = "HEEDFUL_VECTORS"  # names a file of word vectors
 
 Source = Literal["S", "A", "P"]
 SOURCES: dict[Source, str] = {
@@ -30,6 +33,7 @@ class Experiment:
     grid: Mapping[str, Any]  # for a sweep, or the options of the measurement
     measure: str | None  # None: a sweep
     quick: Mapping[str, Any]  # what is changed for a run of minutes
+    also: tuple[str, ...] = ()  # other names: figure-3
 
     def asked(
         self,
@@ -47,7 +51,17 @@ class Experiment:
                     known = ", ".join(plan["data"])
                     raise UnknownName(f"{self.key} does not use {name!r}. Known: {known}.")
             plan["data"] = list(data)
-        return plan
+        return _with_vectors(plan)
+
+
+@dataclass(frozen=True)
+class Number:
+    """Which number of our tables is meant, apart from the cells it stands in."""
+
+    column: str
+    of: str = ""  # the table: word-scores.kinds, audit.frontier; nothing: a row per run
+    times: float = 1.0  # to be comparable
+    rises_with: str = ""  # not the column itself but its tau-b with this one, over the cells
 
 
 @dataclass(frozen=True)
@@ -55,28 +69,30 @@ class Published:
     """One number that a paper printed."""
 
     where: Where
-    column: str  # of the experiment's table
+    number: Number
     value: float
     tolerance: float
     source: Source
-    times: float  # our column is multiplied by this to be comparable
     why_not: str = ""  # why it cannot be compared; nothing if it can
 
 
 @dataclass(frozen=True)
 class Claim:
-    """Something a paper says that an experiment can test.
+    """Something a paper says that an experiment can test; `by` is how much of it, at least.
 
-    Either the cells `higher` exceed the cells `lower` by at least `by`, or all `cells` lie within
-    `spread` of each other. `each` names columns: the claim is tested for each of their values.
+    One of four: the cells `higher` exceed the cells `lower`; the number exceeds 0, or that of
+    another column (`than`), in the cells `at`; all `cells` lie within `spread` of each other.
+    `each` names columns: the claim is tested for each of their values.
     """
 
     says: str
-    column: str
-    times: float
+    number: Number
     higher: Where | None = None
     lower: Where | None = None
+    at: Where | None = None
+    than: str = ""
     by: float = 0.0
+    most: float | None = None  # the number `at` those cells is at most this; `by` does not count
     cells: Where | None = None
     spread: float = 0.0
     each: tuple[str, ...] = ()
@@ -95,7 +111,10 @@ class Paper:
     claims: Mapping[str, tuple[Claim, ...]]  # by experiment
 
     def experiment(self, key: str) -> Experiment:
-        """An experiment by its key."""
+        """An experiment by its key, or by another name of it."""
+        for one in self.experiments.values():
+            if key in one.also:
+                return one
         if key not in self.experiments:
             raise UnknownName(
                 f"{self.name} has no {key} here.{nearest(key, self.experiments)} "
@@ -163,13 +182,14 @@ def _experiment(key: str, given: Mapping[str, Any]) -> Experiment:
         grid=grid if grid is not None else given.get("options", {}),
         measure=measure,
         quick=given.get("quick", {}),
+        also=tuple(given.get("also", ())),
     )
 
 
 def _published(given: Mapping[str, Any]) -> Iterator[Published]:
-    """Blocks of numbers, a row per value of `rows` and a column per value of `columns`."""
+    """Blocks of numbers, a row per value of `row` and a column per value of `column_of`."""
     for block in given.get("blocks", []):
-        about = {**{k: v for k, v in given.items() if not isinstance(v, list)}, **block}
+        about = {**_usual(given), **block}
         if about["source"] not in get_args(Source):
             raise ConfigError(f"a published number is marked S, A or P, not {about['source']!r}.")
         for first, *values in block["values"]:
@@ -177,13 +197,26 @@ def _published(given: Mapping[str, Any]) -> Iterator[Published]:
                 where = {**block.get("where", {}), about["row"]: first, about["column_of"]: second}
                 yield Published(
                     where=where,
-                    column=about["column"],
+                    number=_number(about),
                     value=float(value),
                     tolerance=float(about["tolerance"]),
                     source=about["source"],
-                    times=float(about.get("times", 1.0)),
                     why_not=_why_not(where, given.get("incomparable", [])),
                 )
+
+
+def _usual(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What all blocks and claims of an experiment share."""
+    return {name: value for name, value in given.items() if not isinstance(value, list)}
+
+
+def _number(about: Mapping[str, Any]) -> Number:
+    return Number(
+        column=about["column"],
+        of=about.get("of", ""),
+        times=float(about.get("times", 1.0)),
+        rises_with=about.get("rises_with", ""),
+    )
 
 
 def _why_not(where: Where, reasons: list[Mapping[str, Any]]) -> str:
@@ -194,11 +227,28 @@ def _why_not(where: Where, reasons: list[Mapping[str, Any]]) -> str:
 
 
 def _claims(given: Mapping[str, Any]) -> Iterator[Claim]:
+    own = {field.name for field in fields(Claim)} - {"number"}
     for claim in given.get("claims", []):
-        usual = {"column": given.get("column"), "times": given.get("times", 1.0)}
-        known = {**usual, **claim, "each": tuple(claim.get("each", ()))}
-        amounts = {k: float(known[k]) for k in ("times", "by", "spread") if k in known}
-        yield Claim(**{**known, **amounts})
+        about = {**_usual(given), **claim}
+        known = {name: value for name, value in claim.items() if name in own}
+        if strange := set(claim) - own - {field.name for field in fields(Number)}:
+            raise ConfigError(f"a claim has no {', '.join(sorted(strange))}: {claim['says']!r}.")
+        amounts = {name: float(known[name]) for name in ("by", "spread") if name in known}
+        each = {"each": tuple(claim.get("each", ()))}
+        yield Claim(**{**known, **amounts, **each, "number": _number(about)})
+
+
+def _with_vectors(plan: dict[str, Any]) -> dict[str, Any]:
+    """The plan with the file of word vectors that the user has, where it asks for one."""
+    if plan.get("model", {}).get("vectors") != f"${VECTORS}":
+        return plan
+    path = os.environ.get(VECTORS)
+    if not path:
+        raise ConfigError(
+            f"this experiment starts from pretrained word vectors. Set {VECTORS} to a file of them "
+            "(GloVe, word2vec or fastText in text form)."
+        )
+    return {**plan, "model": {**plan["model"], "vectors": path}}
 
 
 def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,11 +1,10 @@
 """A paper in, our numbers beside its own out."""
 
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 from heedful.jobs.progress import JobWatcher
-from heedful.papers.comparing import Row, compare, test_claims
+from heedful.papers.comparing import RUNS, Row, compare, test_claims
 from heedful.papers.measures import measures
 from heedful.papers.paper import Experiment, Paper
 from heedful.papers.record import Reproduction
@@ -16,7 +15,7 @@ from heedful.training.trained import environment
 def reproduce(
     paper: Paper,
     experiment: Experiment,
-    output: Path,
+    folder: Path,
     *,
     is_quick: bool = False,
     seeds: tuple[int, ...] | None = None,
@@ -26,29 +25,31 @@ def reproduce(
     device: str = "cpu",
     watcher: JobWatcher | None = None,
 ) -> Reproduction:
-    """Run what an experiment needs that has not been run yet, and compare."""
+    """Run what an experiment needs that has not been run yet in `folder`, and compare."""
     started = time.monotonic()
     plan = experiment.asked(is_quick, seeds, data)
-    rows: Sequence[Row]
+    tables: dict[str, list[Row]] = {}
     if experiment.measure is None:
-        folder = output / "runs"
         swept = sweep(
-            plan, folder, on=on, cores=cores, device=device, max_cells=10_000, watcher=watcher
-        )
-        rows, states = swept.own, dict(swept.states)
+            plan, folder, on=on, cores=cores, device=device, max_cells=10_000,
+            watcher=watcher,
+        )  # fmt: skip
+        tables[RUNS], states = list(swept.own), dict(swept.states)
+        for row in swept.tables:
+            tables.setdefault(row["table"], []).append(row)
     else:
-        rows = measures[experiment.measure](plan)
-        states = {"done": len(rows)}
+        tables[RUNS] = list(measures[experiment.measure](plan))
+        states = {"done": len(tables[RUNS])}
     published = paper.published.get(experiment.key, ())
-    numbers = compare(rows, published)
+    numbers = compare(tables, published)
     return Reproduction(
         paper=paper.name,
         title=paper.title,
         experiment=experiment.key,
         says=experiment.title,
         numbers=tuple(numbers),
-        claims=tuple(test_claims(rows, paper.claims.get(experiment.key, ()))),
-        rows=tuple(rows),
+        claims=tuple(test_claims(tables, paper.claims.get(experiment.key, ()))),
+        rows=tuple(tables[RUNS]),
         about={
             **environment(),
             "plan": plan,

@@ -1,7 +1,9 @@
 """Rows -> figures: one function per figure, no computing but the bins and quantiles it draws."""
 
 from heedful.plots.agreeing import agreement, influence
+from heedful.plots.agreement_by_class import agreement_by_class
 from heedful.plots.decisive import adversarial_distance, permutation_effect
+from heedful.plots.deletion import deletion
 from heedful.plots.dots import dot_product_curves, dot_products
 from heedful.plots.figure import Figure
 from heedful.plots.flow import flow_numbers, flow_scores, flow_terms
@@ -20,6 +22,8 @@ __all__ = [
     "Figure",
     "adversarial_distance",
     "agreement",
+    "agreement_by_class",
+    "deletion",
     "deletion_curves",
     "dot_product_curves",
     "dot_products",

@@ -51,7 +51,9 @@ DRAWINGS = (
     Drawing("information", "information", plots.information),
     Drawing("sentence-vectors", "places", plots.sentence_vectors),
     Drawing("word-sentiment", "figures", plots.word_sentiment),
+    Drawing("deletion", "curve", plots.deletion),
     Drawing("iterations", "ends", plots.iterations),
+    Drawing("agreement", ROWS, plots.agreement_by_class),
 )
 
 

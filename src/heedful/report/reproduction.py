@@ -87,7 +87,7 @@ def _drawn(one: Reproduction) -> Iterator[Drawn]:
         if number.ours is not None
     ]
     if len(rows) > 2:
-        figure = beside_published(pd.DataFrame(rows), one.numbers[0].published.column)
+        figure = beside_published(pd.DataFrame(rows), one.numbers[0].published.number.column)
         yield Drawn(figure.title, figure.caption, (panel("", figure, f"beside-{one.experiment}"),))
 
 
@@ -111,9 +111,14 @@ def _mean(mean: Mean | None) -> str:
 
 
 def _wanted(tested: Tested) -> str:
-    if tested.claim.cells is not None:
-        return f"at most {tested.claim.spread:g} apart"
-    return f"at least {tested.claim.by:g} higher"
+    claim = tested.claim
+    if claim.cells is not None:
+        return f"at most {claim.spread:g} apart"
+    if claim.most is not None:
+        return f"at most {claim.most:g}"
+    if claim.lower is None and not claim.than:
+        return f"at least {claim.by:g}" if claim.by else "above 0"
+    return f"at least {claim.by:g} higher" if claim.by else "higher"
 
 
 def _verdict(one: Compared | Tested) -> str:

@@ -76,7 +76,7 @@ def _tables(
     for request in analysed:
         if (place / request.folder / runs.ANALYSIS).is_file():
             found = RunFolder(place / request.folder).read_json(runs.ANALYSIS)
-            yield request.name, found["tables"]
+            yield request.name, {"summary": found["summary"], **found["tables"]}
     if audit is not None and (place / audit.folder / runs.AUDIT).is_file():
         yield "audit", RunFolder(place / audit.folder).read_json(runs.AUDIT)["evidence"]
 

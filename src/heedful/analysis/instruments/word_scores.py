@@ -1,6 +1,8 @@
 """Attention and polarity scores of words, in their texts and alone, whatever the encoder."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -12,14 +14,18 @@ from torch import Tensor
 from heedful.analysis.instruments.family import OfRun, analyses, needs_attention
 from heedful.analysis.kinds import NEUTRAL, NO_KIND, kind_of_words, words_by_kind
 from heedful.analysis.result import Result, with_interval
+from heedful.auditing.record import Table
 from heedful.auditing.summary import estimate
 from heedful.errors import DataError
 from heedful.importance.attention import state_polarity
+from heedful.model.alignments import DotScores, LearnedQuery
 from heedful.model.classifier import AttentionClassifier, Trace
+from heedful.model.outputs import Output
 from heedful.text.batching import Batches
 from heedful.text.documents import Documents
 from heedful.text.token_classes import classify_tokens
 from heedful.text.vocabulary import Encoded
+from heedful.training.recipes.vw_penalty import query_times_output
 from heedful.training.trained import Trained
 
 PerWord = Float[ndarray, " vocabulary"]
@@ -87,7 +93,11 @@ class LocalAndGlobal(OfRun):
             analysis=self.name,
             asks=self.asks,
             summary=tuple(summary),
-            tables={"kinds": tuple(summary), "agreement": agreement},
+            tables={
+                "kinds": tuple(summary),
+                "agreement": agreement,
+                "balance": _balance(summary, model),
+            },
             rows={
                 "word": [word for word, shown in zip(words, is_shown, strict=True) if shown],
                 "kind": kind[is_shown].tolist(),
@@ -106,6 +116,23 @@ class LocalAndGlobal(OfRun):
             ),
             about={"words": {kind: len(members) for kind, members in kinds.items()}},
         )
+
+
+def _balance(kinds: Sequence[Mapping[str, Any]], model: AttentionClassifier) -> Table:
+    """Whether words of one label get the higher attention scores; V · W, which decides it.
+
+    Two labels only; V · W where there is a learned query and a linear output, else nothing.
+    """
+    scores = {row["kind"]: row["global_attention_score"] for row in kinds}
+    labels = [kind for kind in scores if kind != NEUTRAL]
+    if len(labels) != 2:
+        return ()
+    gap = scores[labels[1]] - scores[labels[0]]
+    is_dot = isinstance(model.alignment, DotScores) and isinstance(model.output, Output)
+    has_query = is_dot and isinstance(model.alignment.query, LearnedQuery)
+    product = float(query_times_output(model)[0].detach()) if has_query else None
+    row = {"attention_score_gap": gap, "attention_score_distance": abs(gap)}
+    return ({**row, "query_times_output": product},)
 
 
 def local_scores(model: AttentionClassifier, batches: Batches, target: TargetOf) -> WordScores:
