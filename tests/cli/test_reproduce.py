@@ -27,6 +27,7 @@ def test_a_paper_is_done_again_from_the_command_line(heedful, monkeypatch):
             "tolerance": 100, "source": "S",
             "blocks": [{"columns": ["mlp"], "values": [[0.0, 99.0], [0.5, 98.0], [0.9, 50.0]]}],
             "claims": [{"says": "it is flat", "cells": {"dropout": [0.0, 0.5]}, "spread": 100}],
+            "pictures": [{"title": "Flat?", "over": "dropout", "lines": "variant"}],
         }
     }  # fmt: skip
     paper = read_paper("mine", runs, expected, "# Mine\n\nSome words.")
@@ -36,9 +37,43 @@ def test_a_paper_is_done_again_from_the_command_line(heedful, monkeypatch):
     assert "table-1: 2 of 2 published numbers replicate; 1 of 1 claims do; 1 others" in done.out
     page = Path("again") / "table-1" / "report.html"
     assert "it is flat" in page.read_text()
-    assert "| dropout 0.5, mlp | 98 |" in (Path("again") / "table-1" / "page.md").read_text()
+    markdown = (Path("again") / "table-1" / "page.md").read_text()
+    assert "| dropout 0.5, mlp | 98 |" in markdown
+    assert "![Flat?](figure-1.png)" in markdown
+    assert "Runs: 4 on cpu, PyTorch" in markdown
+    assert (Path("again") / "table-1" / "figure-1.png").read_bytes().startswith(b"\x89PNG")
     kept = json.loads((Path("again") / "table-1" / "reproduction.json").read_text())
     assert [number["published"] for number in kept["numbers"]] == [99.0, 98.0]
+    assert [point["over"] for point in kept["pictures"][0]["points"]] == [0.0, 0.5]
+    again = heedful("reproduce", "mine", "-o", "again", "--cores", "2")
+    assert again.code == 0
+    assert "done (" not in again.err  # nothing was trained
+
+
+def test_a_training_that_fails_is_named_and_the_rest_is_compared(heedful, monkeypatch):
+    runs = {
+        "title": "A paper",
+        "table-1": {
+            "title": "accuracy",
+            "grid": {
+                "data": "planted:documents=200",
+                "training": {"recipe": "standard:epochs=1"},
+                "axes": {"vectors": ["none", "missing.txt"]},
+            },
+        },
+    }
+    expected = {
+        "table-1": {
+            "column": "test.accuracy",
+            "claims": [{"says": "vectors help", "at": {"vectors": "missing.txt"}}],
+        }
+    }
+    paper = read_paper("mine", runs, expected, "# Mine\n\nSome words.")
+    monkeypatch.setattr("heedful.papers.paper.load_paper", lambda name: paper)
+    done = heedful("reproduce", "mine", "-o", "again", "--cores", "1")
+    assert done.code == 1
+    assert "1 trainings failed" in done.out
+    assert "cannot be compared: its training failed: no file of word vectors" in done.out
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@ import math
 import pytest
 
 from heedful.errors import ConfigError
-from heedful.papers.comparing import Mean, compare, test_claims
-from heedful.papers.paper import Claim, Number, Published
+from heedful.papers.comparing import Mean, compare, points_of, test_claims
+from heedful.papers.paper import Claim, Number, Picture, Published
 
 ACCURACY = Number("test.accuracy", times=100.0)
 
@@ -120,3 +120,21 @@ def test_a_table_that_is_not_there_is_not_compared():
     claim = Claim("x", Number("tau", of="agreement.measures"), at={})
     (found,) = test_claims({"": []}, [claim])
     assert (found.verdict, found.why) == ("cannot be compared", "it was not run here")
+
+
+def test_a_picture_has_a_point_for_every_combination_that_was_run():
+    table = [
+        {"data": data, "k": k, "by": by, "seed": seed, "drop": k * seed}
+        for data in ("x", "y")
+        for k in (1, 5)
+        for by in ("attention", "random")
+        for seed in (1, 3)
+        if (data, k) != ("y", 5)
+    ]
+    number = Number("drop", of="deletion.curve")
+    picture = Picture("Drops", number, over="k", panels="data", where={"by": ["attention"]})
+    points = points_of({"deletion.curve": table}, picture)
+    assert [(one.panel, one.over, one.line) for one in points] == [
+        *(("x", 1, ""), ("x", 5, ""), ("y", 1, "")),
+    ]
+    assert (points[1].mean.mean, points[1].mean.seeds) == (10.0, 2)

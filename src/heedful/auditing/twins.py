@@ -191,17 +191,18 @@ def twin_job(
         place = run if twin.base == ITSELF else folder / twin.base
         recipe = dataclasses.replace(settings.training.recipe, base=str(place.absolute()))  # type: ignore[type-var]
         settings = settings.with_(**{**twin.changes, "recipe": recipe})
-    arguments: dict[str, Any] = {"task": task, "settings": settings, "device": device}
+    arguments: dict[str, Any] = {"task": task, "settings": settings}
+    beside = {"device": device}
     after = () if twin.base in (None, ITSELF) else (twin.base,)
     if twin.words == "all":
-        return Job(twin.name, train_run, arguments, after)
+        return Job(twin.name, train_run, arguments, after, beside=beside)
     arguments |= {
         "run": str(run.absolute()),
         "answers": str(answers.absolute()),
         "words": twin.words,
         "count": chosen_words,
     }
-    return Job(twin.name, approximate, arguments, after)
+    return Job(twin.name, approximate, arguments, after, beside=beside)
 
 
 def approximate(

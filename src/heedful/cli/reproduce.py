@@ -45,8 +45,7 @@ def reproduce(
     from heedful.jobs.progress import JobWatcher
     from heedful.papers.paper import load_paper
     from heedful.papers.reproduce import reproduce
-    from heedful.report.reproduction import as_markdown, claim_rows, number_rows, write_reproduction
-    from heedful.runs import write_atomically
+    from heedful.report.reproduction import claim_rows, number_rows, write_page, write_reproduction
     from heedful.sweeps.progress import SweepLines
 
     known = load_paper(paper)
@@ -73,7 +72,7 @@ def reproduce(
         one = found[-1]
         one.save(folder)
         write_reproduction(folder / runs.REPORT, known, one)
-        write_atomically(folder / "page.md", as_markdown(known, one, command).encode())
+        write_page(folder, known, one, command)
         if not json:
             for row in [*claim_rows(one), *number_rows(one)]:
                 show.result("  ".join(row.values()))

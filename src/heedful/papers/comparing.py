@@ -10,7 +10,7 @@ import numpy as np
 from scipy import stats
 
 from heedful.errors import ConfigError
-from heedful.papers.paper import Claim, Number, Published, Where
+from heedful.papers.paper import Claim, Number, Picture, Published, Where
 
 Row = Mapping[str, Any]
 """One run: what it was and what came of it."""
@@ -69,6 +69,29 @@ class Tested:
     found: Mean | None  # the difference, or the spread of the means
     verdict: Verdict
     why: str = ""
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point of a picture: where it stands, and the mean over seeds."""
+
+    over: Any
+    line: str
+    panel: str
+    mean: Mean
+
+
+def points_of(tables: Tables, picture: Picture) -> list[Point]:
+    """The points of a picture, in the order of the rows; cells without numbers are left out."""
+    names = [name for name in (picture.panels, picture.lines, picture.over) if name]
+    rows = [row for row in tables.get(picture.number.of, ()) if _is_at(row, picture.where)]
+    points = []
+    for where in _values_of(rows, names):
+        found = _by_seed(rows, picture.number, where)
+        if found:
+            line, panel = (str(where.get(name, "")) for name in (picture.lines, picture.panels))
+            points.append(Point(where[picture.over], line, panel, Mean.of(list(found.values()))))
+    return points
 
 
 def compare(tables: Tables, published: Sequence[Published]) -> list[Compared]:
@@ -210,7 +233,11 @@ def _why_missing(rows: Sequence[Row], where: Where) -> str:
 
 
 def _is_at(row: Row, where: Where) -> bool:
-    return all(row.get(name) == value for name, value in where.items())
+    """Whether a row has these values, or one of them where several are listed."""
+    return all(
+        row.get(name) in value if isinstance(value, list) else row.get(name) == value
+        for name, value in where.items()
+    )
 
 
 def _values_of(rows: Sequence[Row], names: Sequence[str]) -> list[dict[str, Any]]:

@@ -3,7 +3,7 @@
 import os
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any, Literal, get_args
@@ -100,6 +100,19 @@ class Claim:
 
 
 @dataclass(frozen=True)
+class Picture:
+    """A figure of our own numbers: a mean over seeds for every value of some columns."""
+
+    title: str
+    number: Number
+    over: str  # the column whose values stand side by side
+    lines: str = ""  # a colour for each of its values
+    panels: str = ""  # a panel for each of its values
+    where: Where = field(default_factory=dict)
+    unit: str = ""  # what the number is; its column's name if nothing is said
+
+
+@dataclass(frozen=True)
 class Paper:
     """Everything that is known of a paper here."""
 
@@ -109,6 +122,7 @@ class Paper:
     experiments: Mapping[str, Experiment]
     published: Mapping[str, tuple[Published, ...]]  # by experiment
     claims: Mapping[str, tuple[Claim, ...]]  # by experiment
+    pictures: Mapping[str, tuple[Picture, ...]]  # by experiment
 
     def experiment(self, key: str) -> Experiment:
         """An experiment by its key, or by another name of it."""
@@ -163,6 +177,7 @@ def read_paper(
         experiments=experiments,
         published={key: tuple(_published(given)) for key, given in expected.items()},
         claims={key: tuple(_claims(given)) for key, given in expected.items()},
+        pictures={key: tuple(_pictures(given)) for key, given in expected.items()},
     )
 
 
@@ -236,6 +251,13 @@ def _claims(given: Mapping[str, Any]) -> Iterator[Claim]:
         amounts = {name: float(known[name]) for name in ("by", "spread") if name in known}
         each = {"each": tuple(claim.get("each", ()))}
         yield Claim(**{**known, **amounts, **each, "number": _number(about)})
+
+
+def _pictures(given: Mapping[str, Any]) -> Iterator[Picture]:
+    own = {field.name for field in fields(Picture)} - {"number"}
+    for picture in given.get("pictures", []):
+        known = {name: value for name, value in picture.items() if name in own}
+        yield Picture(**known, number=_number({**_usual(given), **picture}))
 
 
 def _with_vectors(plan: dict[str, Any]) -> dict[str, Any]:

@@ -1,14 +1,14 @@
 """What came of an experiment that was done again: a record, nothing is run here."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from heedful import runs
 from heedful.auditing.record import plain
-from heedful.papers.comparing import Compared, Row, Tested, Verdict
-from heedful.papers.paper import SOURCES
+from heedful.papers.comparing import Compared, Point, Row, Tested, Verdict
+from heedful.papers.paper import SOURCES, Picture
 from heedful.runs import RunFolder
 
 
@@ -22,6 +22,7 @@ class Reproduction:
     says: str  # the experiment's title
     numbers: tuple[Compared, ...]
     claims: tuple[Tested, ...]
+    pictures: tuple[tuple[Picture, tuple[Point, ...]], ...]
     rows: tuple[Row, ...]  # what was measured, run by run
     about: dict[str, Any]
 
@@ -41,7 +42,7 @@ class Reproduction:
         tested = [one for one in self.claims if one.verdict != "cannot be compared"]
         if tested:
             held = sum(one.verdict == "replicates" for one in tested)
-            parts.append(f"{held} of {len(tested)} claims do")
+            parts.append(f"{held} of {len(tested)} claims {'do' if judged else 'replicate'}")
         if failed := self.about["cells"].get("failed", 0):
             parts.append(f"{failed} trainings failed")
         left = self.count("cannot be compared")
@@ -59,6 +60,7 @@ class Reproduction:
             "sentence": self.sentence,
             "numbers": [_number(one) for one in self.numbers],
             "claims": [_claim(one) for one in self.claims],
+            "pictures": [_picture(*one) for one in self.pictures],
             "about": self.about,
         }
 
@@ -80,6 +82,10 @@ def _number(one: Compared) -> dict[str, Any]:
         "verdict": one.verdict,
         "why": one.why,
     }
+
+
+def _picture(picture: Picture, points: Sequence[Point]) -> dict[str, Any]:
+    return {"title": picture.title, "points": [asdict(point) for point in points]}
 
 
 def _claim(one: Tested) -> dict[str, Any]:

@@ -1,13 +1,19 @@
 """A paper in, our numbers beside its own out."""
 
 import time
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+from heedful import runs
 from heedful.jobs.progress import JobWatcher
-from heedful.papers.comparing import RUNS, Row, compare, test_claims
+from heedful.papers.comparing import RUNS, Row, compare, points_of, test_claims
 from heedful.papers.measures import measures
 from heedful.papers.paper import Experiment, Paper
 from heedful.papers.record import Reproduction
+from heedful.runs import RunFolder
+from heedful.sweeps.results import TIMES
 from heedful.sweeps.sweep import sweep
 from heedful.training.trained import environment
 
@@ -39,7 +45,7 @@ def reproduce(
             tables.setdefault(row["table"], []).append(row)
     else:
         tables[RUNS] = list(measures[experiment.measure](plan))
-        states = {"done": len(tables[RUNS])}
+        states = {"measured": len(tables[RUNS])}
     published = paper.published.get(experiment.key, ())
     numbers = compare(tables, published)
     return Reproduction(
@@ -49,13 +55,32 @@ def reproduce(
         says=experiment.title,
         numbers=tuple(numbers),
         claims=tuple(test_claims(tables, paper.claims.get(experiment.key, ()))),
+        pictures=tuple(
+            (picture, tuple(points))
+            for picture in paper.pictures.get(experiment.key, ())
+            if (points := points_of(tables, picture))
+        ),
         rows=tuple(tables[RUNS]),
         about={
             **environment(),
             "plan": plan,
             "is_quick": is_quick,
             "cells": states,
+            **_work(folder, tables[RUNS]),
             "left_out": len(published) - len(numbers),
             "seconds": round(time.monotonic() - started, 1),
         },
     )
+
+
+def _work(folder: Path, rows: Sequence[Row]) -> dict[str, Any]:
+    """Where the runs were trained, and how long that took if one had run after the other."""
+    places = [folder / row["run"] for row in rows if row.get("state") == "done"]
+    facts = [RunFolder(place).read_json(runs.PROVENANCE) for place in places]
+    machines = Counter(
+        f"{one.get('device')}, PyTorch {one['versions']['torch']}, Python "
+        f"{one['versions']['python']}"
+        for one in facts
+    )
+    spent = sum(float(row.get(name) or 0.0) for row in rows for name in TIMES)
+    return {"trained_on": dict(machines), "seconds_of_all_work": round(spent)}

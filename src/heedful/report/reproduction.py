@@ -2,16 +2,20 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import vl_convert
 
 from heedful.papers.comparing import Compared, Mean, Tested
-from heedful.papers.paper import Paper
+from heedful.papers.paper import Number, Paper
 from heedful.papers.record import Reproduction
+from heedful.plots import Figure
+from heedful.plots.picture import picture
 from heedful.plots.reproduction import beside_published
-from heedful.report.drawn import Drawn, panel
+from heedful.report.drawn import Drawn, panel, spoken
 from heedful.report.page import flat, make_page
 from heedful.runs import write_atomically
 
@@ -35,14 +39,43 @@ def write_reproduction(path: Path, paper: Paper, one: Reproduction) -> None:
     write_atomically(path, page.encode("utf-8", "backslashreplace"))
 
 
-def as_markdown(paper: Paper, one: Reproduction, command: str) -> str:
-    """The same for a docs page."""
-    seconds = one.about["seconds"]
+def write_page(folder: Path, paper: Paper, one: Reproduction, command: str) -> None:
+    """The same for people who read Markdown: page.md, and its figures as PNG."""
+    pictures = {}
+    for number, figure in enumerate(_figures(one), start=1):
+        name = f"figure-{number}.png"
+        chart = figure.chart.properties(background="white").to_dict(validate=False)
+        picture = vl_convert.vegalite_to_png(chart, scale=1.5, allowed_base_urls=[])
+        write_atomically(folder / name, picture)
+        pictures[name] = figure
+    page = as_markdown(paper, one, command, pictures)
+    write_atomically(folder / "page.md", page.encode())
+
+
+def as_markdown(
+    paper: Paper, one: Reproduction, command: str, pictures: Mapping[str, Figure]
+) -> str:
+    """The page as Markdown; pictures by the names of their files."""
     lines = [f"# {paper.title}", "", f"## {one.experiment}: {one.says}", ""]
-    lines += [f"`{command}`", "", f"{one.sentence} ({seconds:,.0f} s)", ""]
+    lines += [one.sentence, "", f"`{command}`", "", *_about_the_work(one.about)]
+    for name, figure in pictures.items():
+        lines += [f"**{figure.title}.** {figure.caption}", "", f"![{figure.title}]({name})", ""]
     for rows in (claim_rows(one), number_rows(one)):
         lines += _table(rows) if rows else []
     return "\n".join(lines) + "\n"
+
+
+def _about_the_work(about: Mapping[str, Any]) -> list[str]:
+    """Where the runs come from and what they cost."""
+    where = [f"{count} on {machine}" for machine, count in about["trained_on"].items()]
+    spent = about["seconds_of_all_work"] / 60
+    if not where:
+        return [f"Measured in {about['seconds']:,.0f} seconds.", ""]
+    return [
+        f"Runs: {'; '.join(where)}. One after the other they would have taken {spent:,.0f} "
+        "minutes. Brackets are 95% intervals of the mean over seeds (Student's t).",
+        "",
+    ]
 
 
 def number_rows(one: Reproduction) -> list[dict[str, str]]:
@@ -74,21 +107,48 @@ def claim_rows(one: Reproduction) -> list[dict[str, str]]:
 
 
 def _drawn(one: Reproduction) -> Iterator[Drawn]:
-    rows = [
-        {
-            "cell": _cell(number.where),
-            "published": number.published.value,
-            "ours": number.ours.mean,
-            "low": number.ours.low,
-            "high": number.ours.high,
-            "verdict": number.verdict,
-        }
-        for number in one.numbers
-        if number.ours is not None
-    ]
-    if len(rows) > 2:
-        figure = beside_published(pd.DataFrame(rows), one.numbers[0].published.number.column)
-        yield Drawn(figure.title, figure.caption, (panel("", figure, f"beside-{one.experiment}"),))
+    for number, figure in enumerate(_figures(one)):
+        drawn = panel("", figure, f"{one.experiment}-{number}")
+        yield Drawn(figure.title, figure.caption, (drawn,))
+
+
+def _figures(one: Reproduction) -> Iterator[Figure]:
+    """Published numbers beside ours, by what was measured; then the pictures of the experiment."""
+    by_unit: dict[str, list[Compared]] = {}
+    for number in one.numbers:
+        if number.ours is not None:
+            by_unit.setdefault(_unit(number.published.number), []).append(number)
+    for unit, numbers in by_unit.items():
+        if len(numbers) > 2:
+            yield beside_published(pd.DataFrame([_beside(number) for number in numbers]), unit)
+    for shown, points in one.pictures:
+        rows = [
+            {"over": point.over, "line": point.line, "panel": point.panel, **asdict(point.mean)}
+            for point in points
+        ]
+        over = spoken(shown.over.rpartition(".")[2])
+        yield picture(pd.DataFrame(rows), shown.title, over, shown.unit or _unit(shown.number))
+
+
+def _beside(number: Compared) -> dict[str, Any]:
+    assert number.ours is not None
+    return {
+        "cell": _cell(number.where),
+        "published": number.published.value,
+        "ours": number.ours.mean,
+        "low": number.ours.low,
+        "high": number.ours.high,
+        "verdict": number.verdict,
+    }
+
+
+def _unit(number: Number) -> str:
+    """What a number is, in words."""
+    name = number.column.removesuffix(".mean").removesuffix(".value")
+    words = spoken(name.rpartition(".")[2])
+    if number.rises_with:
+        return f"tau of {words} with {spoken(number.rises_with.rpartition('.')[2])}"
+    return f"{words}, percent" if number.times == 100 else words
 
 
 def _cell(where: Mapping[str, Any]) -> str:

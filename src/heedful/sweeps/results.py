@@ -136,7 +136,8 @@ def _numbers(place: Path, audit: str | None) -> Row:
         row |= dict(_answers(RunFolder(place / audit).read_json(runs.AUDIT)))
     row["train_seconds"] = _seconds([place])
     if audit is not None:
-        row["audit_seconds"] = _seconds([place / audit, *(place / audit).glob("share-*")])
+        parts = [*(place / audit).glob("share-*"), *(place / audit / runs.TWINS).glob("*")]
+        row["audit_seconds"] = _seconds([place / audit, *parts])
     return row
 
 
