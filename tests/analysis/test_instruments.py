@@ -9,7 +9,12 @@ from heedful.analysis.instruments.dot_products import DotProducts
 from heedful.analysis.instruments.gradient_flow import GradientFlow
 from heedful.analysis.instruments.information import Information
 from heedful.analysis.instruments.label_imbalance import LabelImbalance
-from heedful.analysis.instruments.word_scores import LocalAndGlobal, global_scores, local_scores
+from heedful.analysis.instruments.word_scores import (
+    LocalAndGlobal,
+    _balance,
+    global_scores,
+    local_scores,
+)
 from heedful.analysis.result import Result
 from heedful.errors import ConfigError, DataError
 from heedful.text.batching import Batches
@@ -173,3 +178,22 @@ def test_a_result_is_saved_as_plain_data(tmp_path, words_only):
     assert len(stored["summary"]) == 9
     rows = pandas.read_parquet(tmp_path / "out" / "rows.parquet")
     assert list(rows) == ["word", "kind", "with_negative", "with_positive", "with_neutral"]
+
+
+def test_balance_says_whether_neutral_words_stand_between_the_labels():
+    def balance(negative: float, positive: float, neutral: float):
+        scores = {"negative": negative, "positive": positive, "neutral": neutral}
+        kinds = [{"kind": kind, "global_attention_score": s} for kind, s in scores.items()]
+        (row,) = _balance(kinds, a_model("embedding", "additive", 2))
+        return row
+
+    row = balance(-1.0, 2.0, 0.5)
+    assert (row["attention_score_gap"], row["attention_score_split"]) == (3.0, 1.0)
+    assert balance(2.0, 2.0, 0.0)["attention_score_split"] == 0.0
+    assert balance(1.0, 2.0, 0.0)["attention_score_split"] == pytest.approx(1 / 3)
+    assert row["query_times_output"] is None
+    dot = a_model("embedding", "dot", 2)
+    (row,) = _balance([{"kind": kind, "global_attention_score": 0.0} for kind in ("a", "b")], dot)
+    product = float(dot.output.linear.weight[0].detach() @ dot.alignment.query.vector.detach())
+    assert row["query_times_output"] == pytest.approx(product)
+    assert row["attention_score_split"] is None

@@ -72,8 +72,8 @@ def test_a_training_that_fails_is_named_and_the_rest_is_compared(heedful, monkey
     monkeypatch.setattr("heedful.papers.paper.load_paper", lambda name: paper)
     done = heedful("reproduce", "mine", "-o", "again", "--cores", "1")
     assert done.code == 1
-    assert "1 trainings failed" in done.out
-    assert "cannot be compared: its training failed: no file of word vectors" in done.out
+    assert "1 run failed" in done.out
+    assert "cannot be compared: it failed: no file of word vectors" in done.out
 
 
 @pytest.mark.parametrize(

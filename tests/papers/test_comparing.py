@@ -3,8 +3,10 @@ import math
 import pytest
 
 from heedful.errors import ConfigError
-from heedful.papers.comparing import Mean, compare, points_of, test_claims
-from heedful.papers.paper import Claim, Number, Picture, Published
+from heedful.papers.claims import test_claims
+from heedful.papers.comparing import compare, points_of
+from heedful.papers.expected import Claim, Number, Picture, Published
+from heedful.papers.rows import Mean
 
 ACCURACY = Number("test.accuracy", times=100.0)
 
@@ -48,7 +50,7 @@ def test_what_was_not_run_or_has_a_reason_is_not_compared():
         {"": table}, [*numbers, published(80, why_not="another split")]
     )
     assert (missing.verdict, missing.why) == ("cannot be compared", "it was not run here")
-    assert failed.why == "its training failed: no memory"
+    assert failed.why == "it failed: no memory"
     assert (other.verdict, other.why) == ("cannot be compared", "another split")
     assert other.ours.mean == 80  # shown all the same
 
@@ -72,14 +74,82 @@ def test_a_difference_is_paired_by_seed(a, b, verdict):
         assert "do not settle it" in found.why
 
 
-def test_a_spread_is_that_of_the_means():
+@pytest.mark.parametrize(
+    ("a", "b", "verdict"),
+    [
+        ([0.80, 0.82, 0.81], [0.81, 0.83, 0.82], "replicates"),  # a point apart, each seed
+        ([0.80, 0.82, 0.81], [0.90, 0.92, 0.91], "does not"),
+        ([0.80, 0.84, 0.82], [0.82, 0.82, 0.82], "cannot be compared"),  # seeds disagree
+        ([0.80], [0.80], "cannot be compared"),
+    ],
+)
+def test_two_cells_are_close_if_the_interval_of_their_difference_is(a, b, verdict):
     claim = Claim("flat", ACCURACY, cells={"variant": ["A", "B"]}, spread=3.0)
-    (near,) = test_claims({"": rows(A=[0.80, 0.82], B=[0.83, 0.83])}, [claim])
+    (found,) = test_claims({"": rows(A=a, B=b)}, [claim])
+    assert found.verdict == verdict
+
+
+def test_of_more_cells_the_range_of_the_means_counts():
+    claim = Claim("flat", ACCURACY, cells={"variant": ["A", "B", "C"]}, spread=3.0)
+    (near,) = test_claims({"": rows(A=[0.80, 0.82], B=[0.83, 0.83], C=[0.82, 0.82])}, [claim])
     assert (round(near.found.mean, 6), near.verdict) == (2.0, "replicates")
-    (far,) = test_claims({"": rows(A=[0.80], B=[0.84])}, [claim])
-    assert far.verdict == "does not"
-    (part,) = test_claims({"": rows(A=[0.80])}, [claim])
-    assert part.verdict == "cannot be compared"
+    (part,) = test_claims({"": rows(A=[0.80, 0.8], B=[0.8, 0.8])}, [claim])
+    assert (part.verdict, part.why) == ("cannot be compared", "it was not run here")
+
+
+@pytest.mark.parametrize(
+    ("values", "at_least", "at_most"),
+    [
+        ([0.50, 0.51, 0.52], "replicates", "does not"),
+        ([0.10, 0.11, 0.12], "does not", "replicates"),
+        ([0.35, 0.41, 0.50], "cannot be compared", "cannot be compared"),
+    ],
+)
+def test_of_a_number_itself_the_whole_interval_has_to_comply(values, at_least, at_most):
+    by, most = (
+        Claim("level", Number("test.accuracy"), at={"variant": "A"}, **amount)
+        for amount in ({"by": 0.4}, {"most": 0.4})
+    )
+    found = test_claims({"": rows(A=values)}, [by, most])
+    assert [one.verdict for one in found] == [at_least, at_most]
+
+
+def test_a_loss_may_be_bounded_and_a_gain_is_no_loss():
+    claim = Claim(
+        "costs little", ACCURACY, higher={"variant": "A"}, lower={"variant": "B"}, most=1.5
+    )
+    gained = rows(A=[0.70, 0.71, 0.72], B=[0.80, 0.81, 0.82])
+    assert test_claims({"": gained}, [claim])[0].verdict == "replicates"
+    lost = rows(A=[0.80, 0.81, 0.82], B=[0.70, 0.71, 0.72])
+    assert test_claims({"": lost}, [claim])[0].verdict == "does not"
+
+
+def test_a_claim_whose_cells_failed_is_listed_with_the_reason():
+    runs = [
+        {"data": "x", "variant": "A", "seed": 1, "state": "done", "error": ""},
+        {"data": "x", "variant": "B", "seed": 1, "state": "failed", "error": "no memory"},
+        {"data": "y", "variant": "A", "seed": 1, "state": "failed", "error": "analysis: bad"},
+    ]
+    table = [{"data": "x", "variant": "A", "seed": 1, "tau": 0.5}]
+    claim = Claim(
+        "A over B", Number("tau", of="t"), {"variant": "A"}, {"variant": "B"}, each=("data",)
+    )
+    x, y = test_claims({"": runs, "t": table}, [claim])
+    assert (x.where, x.why) == ({"data": "x"}, "it failed: no memory")
+    assert (y.where, y.why) == ({"data": "y"}, "it failed: analysis: bad")
+
+
+def test_only_the_cells_that_count_are_tested():
+    claim = Claim("level", ACCURACY, at={}, by=1.0, where={"variant": ["A"]}, each=("variant",))
+    (found,) = test_claims({"": rows(A=[0.5, 0.5], B=[0.5, 0.5])}, [claim])
+    assert found.where == {"variant": "A"}
+
+
+def test_a_claim_has_one_form():
+    with pytest.raises(ConfigError, match="either higher and lower, or at, or cells"):
+        Claim("which?", ACCURACY, higher={}, at={})
+    with pytest.raises(ConfigError, match="either higher and lower, or at, or cells"):
+        Claim("which?", ACCURACY, higher={})
 
 
 def test_a_claim_is_tested_for_each_value_that_occurs():
@@ -105,8 +175,6 @@ def test_a_claim_may_be_about_another_table_column_or_a_trend():
     (found,) = test_claims(tables, [above])
     assert found.found.mean == pytest.approx(0.12)
     assert found.verdict == "replicates"
-    level = Claim("tau is high", tau, at={"sparsity": 2.0}, by=4.5)
-    assert test_claims(tables, [level])[0].verdict == "does not"
     trend = Number("tau", of="agreement.measures", rises_with="sparsity")
     number = Published({}, trend, 0.7, 0.05, "S")
     (compared,) = compare(tables, [number])
@@ -114,6 +182,9 @@ def test_a_claim_may_be_about_another_table_column_or_a_trend():
     assert compared.ours.mean == pytest.approx(4 / 6)
     with pytest.raises(ConfigError, match="4 rows for one seed"):
         test_claims(tables, [Claim("which?", tau, at={})])
+    twice = {"": [], "agreement.measures": [*table, table[0]]}
+    with pytest.raises(ConfigError, match="several rows for one value of sparsity"):
+        compare(twice, [number])
 
 
 def test_a_table_that_is_not_there_is_not_compared():

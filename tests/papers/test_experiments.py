@@ -15,12 +15,13 @@ EXPERIMENTS = [
     (name, key)
     for name in paper_names()
     for key, experiment in load_paper(name).experiments.items()
-    if experiment.measure is None and key != "pretrained"  # which needs weights
-]
+    if experiment.measure is None and key not in ("pretrained", "imbalance")
+]  # the one needs weights, the other compares corpora
 
 
 def write_corpora(folder: Path, names: list[str]) -> None:
     """Planted documents as the named corpora, each word with a label of its own."""
+    folder.mkdir()
     documents = Planted(documents=400, neutral_vocabulary=60, evidence_vocabulary=5)()
     for name in names:
         (folder / name).mkdir(parents=True, exist_ok=True)
@@ -63,6 +64,6 @@ def test_every_number_and_claim_finds_what_it_speaks_of(name, key, tmp_path, mon
     found = reproduce(paper, small, tmp_path / "runs", seeds=(1, 2), cores=2)
     assert found.about["cells"] == {"done": len(found.rows)}
     missing = [one.where for one in found.numbers if one.ours is None]
-    missing += [one.claim.says for one in found.claims if one.found is None and not one.where]
+    missing += [one.claim.says for one in found.claims if one.found is None]
     assert missing == []
     assert len(found.pictures) == len(paper.pictures.get(key, ()))

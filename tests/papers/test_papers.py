@@ -2,7 +2,7 @@ import pytest
 
 from heedful.errors import ConfigError, UnknownName
 from heedful.papers.measures import measures
-from heedful.papers.paper import load_paper, paper_names, read_paper
+from heedful.papers.paper import load_paper, paper_names, read_paper, with_vectors
 from heedful.sweeps.grid import Grid
 
 
@@ -19,7 +19,7 @@ def test_every_paper_can_be_run_as_it_is_written(name, is_quick):
     for experiment in paper.experiments.values():
         plan = experiment.asked(is_quick)
         if experiment.measure is None:
-            grid = Grid.from_plain(plan)
+            grid = Grid.from_plain(with_vectors(plan))
             assert grid.cells > 0
             known = {"data", "variant", *map(str, grid.axes)}
         else:
@@ -43,7 +43,7 @@ def test_every_published_number_names_a_cell_of_its_grid():
             experiment = paper.experiments[key]
             if experiment.measure is not None:
                 continue
-            grid = Grid.from_plain(experiment.asked())
+            grid = Grid.from_plain(with_vectors(experiment.asked()))
             values = {
                 "data": {data.source for data in grid.data},
                 "variant": set(grid.variants),
@@ -67,10 +67,11 @@ def test_the_numbers_of_sun_and_lus_table_2_are_all_there():
 def test_an_experiment_has_other_names_and_says_which_vectors_it_lacks(monkeypatch):
     paper = load_paper("meister")
     assert paper.experiment("figure-3") is paper.experiments["table-2"]
-    assert paper.experiments["table-2"].asked()["model"]["vectors"] == "vectors.txt"
+    plan = paper.experiments["table-2"].asked()
+    assert with_vectors(plan)["model"]["vectors"] == "vectors.txt"
     monkeypatch.delenv("HEEDFUL_VECTORS")
     with pytest.raises(ConfigError, match="Set HEEDFUL_VECTORS to a file"):
-        paper.experiments["table-2"].asked()
+        with_vectors(plan)
 
 
 def test_what_is_written_wrongly_is_refused():

@@ -35,7 +35,7 @@ def test_every_cell_is_a_run_and_a_row_and_later_values_only_add_to_them():
     assert list(frame.columns[:8]) == [
         *("run", "in_grid", "data", "projection", "seed", "state", "error", "dev.documents")
     ]
-    assert list(frame.columns[-2:]) == ["train_seconds", "audit_seconds"]
+    assert list(frame.columns[-3:]) == ["train_seconds", "audit_seconds", "analysis_seconds"]
     assert frame["projection"].tolist() == ["softmax", "softmax"]
     assert frame["audit.documents"].tolist() == [20, 20]
     for row in frame.to_dict("records"):

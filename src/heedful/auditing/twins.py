@@ -137,8 +137,7 @@ def train_twins(
     settings = trained.settings
     _check_same_run(folder, trained)
     jobs = [
-        twin_job(twin, settings, run, task, folder, chosen_words, answers or run, device)
-        for twin in twins
+        twin_job(twin, settings, run, task, chosen_words, answers or run, device) for twin in twins
     ]
     outcomes = run_jobs(jobs, folder, budget, watcher)
     done = [name for name, outcome in outcomes.items() if outcome.state == "done"]
@@ -180,29 +179,40 @@ def twin_job(
     run_settings: Settings,
     run: Path,
     task: Task,
-    folder: Path,
     chosen_words: int,
     answers: Path,
     device: str,
 ) -> Job:
-    """The training of a twin in `folder`, after that of the twin it works on."""
-    settings = run_settings.with_(**twin.changes)
-    if twin.base is not None:
-        place = run if twin.base == ITSELF else folder / twin.base
-        recipe = dataclasses.replace(settings.training.recipe, base=str(place.absolute()))  # type: ignore[type-var]
-        settings = settings.with_(**{**twin.changes, "recipe": recipe})
-    arguments: dict[str, Any] = {"task": task, "settings": settings}
-    beside = {"device": device}
+    """The training of a twin, after that of the twin it works on, which stands beside it."""
+    arguments: dict[str, Any] = {"task": task, "settings": run_settings.with_(**twin.changes)}
+    places = {"run": str(run.absolute()), "device": device}  # where, which is no part of what
     after = () if twin.base in (None, ITSELF) else (twin.base,)
     if twin.words == "all":
-        return Job(twin.name, train_run, arguments, after, beside=beside)
-    arguments |= {
-        "run": str(run.absolute()),
-        "answers": str(answers.absolute()),
-        "words": twin.words,
-        "count": chosen_words,
-    }
-    return Job(twin.name, approximate, arguments, after, beside=beside)
+        arguments["base"] = twin.base
+        return Job(twin.name, train_twin, arguments, after, beside=places)
+    arguments |= {"words": twin.words, "count": chosen_words}
+    arguments["answered_by"] = ITSELF if answers == run else answers.name
+    places["answers"] = str(answers.absolute())
+    return Job(twin.name, approximate, arguments, after, beside=places)
+
+
+def train_twin(
+    folder: Path,
+    tell: Tell,
+    *,
+    task: Task,
+    settings: Settings,
+    base: str | None,
+    run: str,
+    device: str = "cpu",
+) -> None:
+    """Train a twin; its base is the run itself or a twin in the folder beside."""
+    if base is not None:
+        place = Path(run) if base == ITSELF else folder.parent / base
+        recipe = dataclasses.replace(settings.training.recipe, base=str(place.absolute()))  # type: ignore[type-var]
+        training = dataclasses.replace(settings.training, recipe=recipe)
+        settings = dataclasses.replace(settings, training=training)
+    train_run(folder, tell, task, settings, device)
 
 
 def approximate(
@@ -211,10 +221,11 @@ def approximate(
     *,
     task: Task,
     settings: Settings,
-    run: str,
-    answers: str,
     words: Literal["chosen", "others"],
     count: int,
+    answered_by: str,
+    run: str,
+    answers: str,
     device: str = "cpu",
 ) -> None:
     """Train a model to give the answers of another from the chosen words, or from the others."""

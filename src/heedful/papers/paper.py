@@ -3,25 +3,23 @@
 import os
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from typing import Any, Literal, get_args
+from typing import Any
 
 from heedful.config import check
 from heedful.errors import ConfigError, UnknownName, nearest
-
-Where = Mapping[str, Any]
-"""Which cells of an experiment: columns of its table and their values."""
+from heedful.papers.expected import (
+    Claim,
+    Picture,
+    Published,
+    read_claims,
+    read_pictures,
+    read_published,
+)
 
 VECTORS = "HEEDFUL_VECTORS"  # names a file of word vectors
-
-Source = Literal["S", "A", "P"]
-SOURCES: dict[Source, str] = {
-    "S": "read in the paper's text",
-    "A": "read in its supplement or the authors' code",
-    "P": "read in the authors' result files or a published preprint",
-}
 
 
 @dataclass(frozen=True)
@@ -51,65 +49,7 @@ class Experiment:
                     known = ", ".join(plan["data"])
                     raise UnknownName(f"{self.key} does not use {name!r}. Known: {known}.")
             plan["data"] = list(data)
-        return _with_vectors(plan)
-
-
-@dataclass(frozen=True)
-class Number:
-    """Which number of our tables is meant, apart from the cells it stands in."""
-
-    column: str
-    of: str = ""  # the table: word-scores.kinds, audit.frontier; nothing: a row per run
-    times: float = 1.0  # to be comparable
-    rises_with: str = ""  # not the column itself but its tau-b with this one, over the cells
-
-
-@dataclass(frozen=True)
-class Published:
-    """One number that a paper printed."""
-
-    where: Where
-    number: Number
-    value: float
-    tolerance: float
-    source: Source
-    why_not: str = ""  # why it cannot be compared; nothing if it can
-
-
-@dataclass(frozen=True)
-class Claim:
-    """Something a paper says that an experiment can test; `by` is how much of it, at least.
-
-    One of four: the cells `higher` exceed the cells `lower`; the number exceeds 0, or that of
-    another column (`than`), in the cells `at`; all `cells` lie within `spread` of each other.
-    `each` names columns: the claim is tested for each of their values.
-    """
-
-    says: str
-    number: Number
-    higher: Where | None = None
-    lower: Where | None = None
-    at: Where | None = None
-    than: str = ""
-    by: float = 0.0
-    most: float | None = None  # the number `at` those cells is at most this; `by` does not count
-    cells: Where | None = None
-    spread: float = 0.0
-    each: tuple[str, ...] = ()
-    why_not: str = ""
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A figure of our own numbers: a mean over seeds for every value of some columns."""
-
-    title: str
-    number: Number
-    over: str  # the column whose values stand side by side
-    lines: str = ""  # a colour for each of its values
-    panels: str = ""  # a panel for each of its values
-    where: Where = field(default_factory=dict)
-    unit: str = ""  # what the number is; its column's name if nothing is said
+        return plan
 
 
 @dataclass(frozen=True)
@@ -175,10 +115,23 @@ def read_paper(
         title=title,
         about=about,
         experiments=experiments,
-        published={key: tuple(_published(given)) for key, given in expected.items()},
-        claims={key: tuple(_claims(given)) for key, given in expected.items()},
-        pictures={key: tuple(_pictures(given)) for key, given in expected.items()},
+        published={key: tuple(read_published(given)) for key, given in expected.items()},
+        claims={key: tuple(read_claims(given)) for key, given in expected.items()},
+        pictures={key: tuple(read_pictures(given)) for key, given in expected.items()},
     )
+
+
+def with_vectors(plan: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The plan with the file of word vectors that the user has, where it asks for one."""
+    if plan.get("model", {}).get("vectors") != f"${VECTORS}":
+        return plan
+    path = os.environ.get(VECTORS)
+    if not path:
+        raise ConfigError(
+            f"this experiment starts from pretrained word vectors. Set {VECTORS} to a file of them "
+            "(GloVe, word2vec or fastText in text form)."
+        )
+    return {**plan, "model": {**plan["model"], "vectors": path}}
 
 
 def _folders() -> Iterator[Traversable]:
@@ -199,78 +152,6 @@ def _experiment(key: str, given: Mapping[str, Any]) -> Experiment:
         quick=given.get("quick", {}),
         also=tuple(given.get("also", ())),
     )
-
-
-def _published(given: Mapping[str, Any]) -> Iterator[Published]:
-    """Blocks of numbers, a row per value of `row` and a column per value of `column_of`."""
-    for block in given.get("blocks", []):
-        about = {**_usual(given), **block}
-        if about["source"] not in get_args(Source):
-            raise ConfigError(f"a published number is marked S, A or P, not {about['source']!r}.")
-        for first, *values in block["values"]:
-            for second, value in zip(block["columns"], values, strict=True):
-                where = {**block.get("where", {}), about["row"]: first, about["column_of"]: second}
-                yield Published(
-                    where=where,
-                    number=_number(about),
-                    value=float(value),
-                    tolerance=float(about["tolerance"]),
-                    source=about["source"],
-                    why_not=_why_not(where, given.get("incomparable", [])),
-                )
-
-
-def _usual(given: Mapping[str, Any]) -> dict[str, Any]:
-    """What all blocks and claims of an experiment share."""
-    return {name: value for name, value in given.items() if not isinstance(value, list)}
-
-
-def _number(about: Mapping[str, Any]) -> Number:
-    return Number(
-        column=about["column"],
-        of=about.get("of", ""),
-        times=float(about.get("times", 1.0)),
-        rises_with=about.get("rises_with", ""),
-    )
-
-
-def _why_not(where: Where, reasons: list[Mapping[str, Any]]) -> str:
-    for reason in reasons:
-        if all(where.get(name) == value for name, value in reason["where"].items()):
-            return str(reason["why"])
-    return ""
-
-
-def _claims(given: Mapping[str, Any]) -> Iterator[Claim]:
-    own = {field.name for field in fields(Claim)} - {"number"}
-    for claim in given.get("claims", []):
-        about = {**_usual(given), **claim}
-        known = {name: value for name, value in claim.items() if name in own}
-        if strange := set(claim) - own - {field.name for field in fields(Number)}:
-            raise ConfigError(f"a claim has no {', '.join(sorted(strange))}: {claim['says']!r}.")
-        amounts = {name: float(known[name]) for name in ("by", "spread") if name in known}
-        each = {"each": tuple(claim.get("each", ()))}
-        yield Claim(**{**known, **amounts, **each, "number": _number(about)})
-
-
-def _pictures(given: Mapping[str, Any]) -> Iterator[Picture]:
-    own = {field.name for field in fields(Picture)} - {"number"}
-    for picture in given.get("pictures", []):
-        known = {name: value for name, value in picture.items() if name in own}
-        yield Picture(**known, number=_number({**_usual(given), **picture}))
-
-
-def _with_vectors(plan: dict[str, Any]) -> dict[str, Any]:
-    """The plan with the file of word vectors that the user has, where it asks for one."""
-    if plan.get("model", {}).get("vectors") != f"${VECTORS}":
-        return plan
-    path = os.environ.get(VECTORS)
-    if not path:
-        raise ConfigError(
-            f"this experiment starts from pretrained word vectors. Set {VECTORS} to a file of them "
-            "(GloVe, word2vec or fastText in text form)."
-        )
-    return {**plan, "model": {**plan["model"], "vectors": path}}
 
 
 def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:

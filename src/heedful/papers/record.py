@@ -7,8 +7,11 @@ from typing import Any
 
 from heedful import runs
 from heedful.auditing.record import plain
-from heedful.papers.comparing import Compared, Point, Row, Tested, Verdict
-from heedful.papers.paper import SOURCES, Picture
+from heedful.errors import counted
+from heedful.papers.claims import Tested
+from heedful.papers.comparing import Compared, Point
+from heedful.papers.expected import SOURCES, Picture
+from heedful.papers.rows import Row, Verdict
 from heedful.runs import RunFolder
 
 
@@ -39,12 +42,14 @@ class Reproduction:
         parts = []
         if judged:
             parts.append(f"{near} of {len(judged)} published numbers replicate")
-        tested = [one for one in self.claims if one.verdict != "cannot be compared"]
-        if tested:
-            held = sum(one.verdict == "replicates" for one in tested)
-            parts.append(f"{held} of {len(tested)} claims {'do' if judged else 'replicate'}")
+        for what, is_ours in (("claims", False), ("tests of ours", True)):
+            tested = [one for one in self.claims if one.claim.ours == is_ours]
+            tested = [one for one in tested if one.verdict != "cannot be compared"]
+            if tested:
+                held = sum(one.verdict == "replicates" for one in tested)
+                parts.append(f"{held} of {len(tested)} {what} {'do' if parts else 'replicate'}")
         if failed := self.about["cells"].get("failed", 0):
-            parts.append(f"{failed} trainings failed")
+            parts.append(f"{counted(failed, 'run')} failed")
         left = self.count("cannot be compared")
         parts += [f"{left} cannot be compared"] if left else []
         others = self.about["left_out"]
@@ -89,9 +94,11 @@ def _picture(picture: Picture, points: Sequence[Point]) -> dict[str, Any]:
 
 
 def _claim(one: Tested) -> dict[str, Any]:
-    wanted: Mapping[str, Any] = {"by": one.claim.by, "spread": one.claim.spread}
+    claim = one.claim
+    wanted: Mapping[str, Any] = {"by": claim.by, "spread": claim.spread, "most": claim.most}
     return {
-        "says": one.claim.says,
+        "says": claim.says,
+        "is_ours": claim.ours,
         "where": dict(one.where),
         "wanted": {name: value for name, value in wanted.items() if value},
         "found": None if one.found is None else asdict(one.found),

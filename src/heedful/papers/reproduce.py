@@ -2,17 +2,20 @@
 
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from heedful import runs
+from heedful.auditing.record import plain
 from heedful.jobs.progress import JobWatcher
-from heedful.papers.comparing import RUNS, Row, compare, points_of, test_claims
+from heedful.papers.claims import test_claims
+from heedful.papers.comparing import compare, points_of
 from heedful.papers.measures import measures
-from heedful.papers.paper import Experiment, Paper
+from heedful.papers.paper import Experiment, Paper, with_vectors
 from heedful.papers.record import Reproduction
-from heedful.runs import RunFolder
+from heedful.papers.rows import RUNS, Row
+from heedful.runs import RunFolder, environment_failures
 from heedful.sweeps.results import TIMES
 from heedful.sweeps.sweep import sweep
 from heedful.training.trained import environment
@@ -37,14 +40,14 @@ def reproduce(
     tables: dict[str, list[Row]] = {}
     if experiment.measure is None:
         swept = sweep(
-            plan, folder, on=on, cores=cores, device=device, max_cells=10_000,
+            with_vectors(plan), folder, on=on, cores=cores, device=device, max_cells=10_000,
             watcher=watcher,
         )  # fmt: skip
         tables[RUNS], states = list(swept.own), dict(swept.states)
         for row in swept.tables:
             tables.setdefault(row["table"], []).append(row)
     else:
-        tables[RUNS] = list(measures[experiment.measure](plan))
+        tables[RUNS] = _measured(experiment, plan, folder)
         states = {"measured": len(tables[RUNS])}
     published = paper.published.get(experiment.key, ())
     numbers = compare(tables, published)
@@ -71,6 +74,21 @@ def reproduce(
             "seconds": round(time.monotonic() - started, 1),
         },
     )
+
+
+def _measured(experiment: Experiment, plan: Mapping[str, Any], folder: Path) -> list[Row]:
+    """What a measurement says, from the last time if that was of the same."""
+    kept, name = RunFolder(folder), f"measured-{experiment.key}.json"
+    asked = plain(dict(plan))
+    if (folder / name).is_file():
+        before = kept.read_json(name)
+        if before.get("plan") == asked:
+            return list(before["rows"])
+    rows = list(measures[str(experiment.measure)](plan))
+    with environment_failures(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    kept.write_json(name, {"plan": asked, "rows": plain(rows)})
+    return rows
 
 
 def _work(folder: Path, rows: Sequence[Row]) -> dict[str, Any]:

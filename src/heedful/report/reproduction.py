@@ -9,9 +9,12 @@ from typing import Any
 import pandas as pd
 import vl_convert
 
-from heedful.papers.comparing import Compared, Mean, Tested
-from heedful.papers.paper import Number, Paper
+from heedful.papers.claims import Tested
+from heedful.papers.comparing import Compared
+from heedful.papers.expected import Number
+from heedful.papers.paper import Paper
 from heedful.papers.record import Reproduction
+from heedful.papers.rows import Mean
 from heedful.plots import Figure
 from heedful.plots.picture import picture
 from heedful.plots.reproduction import beside_published
@@ -96,7 +99,7 @@ def claim_rows(one: Reproduction) -> list[dict[str, str]]:
     """A row per claim, in words."""
     return [
         {
-            "claim": tested.claim.says,
+            "claim": f"{tested.claim.says} (our test)" if tested.claim.ours else tested.claim.says,
             "for": _cell(tested.where) or "all",
             "wanted": _wanted(tested),
             "found": _mean(tested.found),
@@ -165,9 +168,8 @@ def _cell(where: Mapping[str, Any]) -> str:
 def _mean(mean: Mean | None) -> str:
     if mean is None:
         return "–"
-    if math.isnan(mean.low):
-        return f"{mean.mean:.4g}"
-    return f"{mean.mean:.4g} [{mean.low:.4g}, {mean.high:.4g}]"
+    middle, low, high = (f"{round(x, 12) + 0.0:.4g}" for x in (mean.mean, mean.low, mean.high))
+    return middle if math.isnan(mean.low) else f"{middle} [{low}, {high}]"
 
 
 def _wanted(tested: Tested) -> str:
@@ -175,7 +177,7 @@ def _wanted(tested: Tested) -> str:
     if claim.cells is not None:
         return f"at most {claim.spread:g} apart"
     if claim.most is not None:
-        return f"at most {claim.most:g}"
+        return f"at most {claim.most:g}" + (" higher" if claim.lower is not None else "")
     if claim.lower is None and not claim.than:
         return f"at least {claim.by:g}" if claim.by else "above 0"
     return f"at least {claim.by:g} higher" if claim.by else "higher"

@@ -20,6 +20,7 @@ from heedful.jobs.fingerprint import digest
 from heedful.runs import folder_name
 from heedful.sweeps.grid import Changes, Data, Grid
 from heedful.sweeps.keys import with_keys
+from heedful.sweeps.requests import AnalysisRequest
 from heedful.text.documents import Corpus, Documents
 from heedful.training.settings import Settings
 from heedful.training.task import Task, find_corpus
@@ -69,6 +70,14 @@ class Source:
             )
         return documents
 
+    def check(self, request: AnalysisRequest) -> None:
+        """Refuse an analysis of documents that are not there."""
+        if request.part and not len(getattr(self.corpus, request.part)):
+            raise DataError(
+                f"analyse: {self.data.source} has no {request.part} part, which {request.name} "
+                "looks at."
+            )
+
     @cached_property
     def rationale_words(self) -> int | None:
         """How long rationales are in the training part, if there are any."""
@@ -112,9 +121,11 @@ class Cell:
 def cells_of(grid: Grid, data_dir: Path | None = None) -> list[Cell]:
     """All cells in the order of the grid; what cannot be trained at all is refused here."""
     sources = [Source.read(data, data_dir) for data in grid.data]
-    if grid.audit is not None:
-        for source in sources:
+    for source in sources:
+        if grid.audit is not None:
             source.part(grid.audit.part)
+        for request in grid.analyse:
+            source.check(request)
     cells: dict[str, Cell] = {}
     for source in sources:
         base = grid.base(source.corpus.split)

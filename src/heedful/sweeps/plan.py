@@ -9,6 +9,7 @@ from typing import Any
 from heedful import runs
 from heedful.auditing.deep import twins_wanted
 from heedful.auditing.twins import twin_job
+from heedful.errors import ConfigError
 from heedful.jobs.job import Job
 from heedful.runs import folder_name
 from heedful.sweeps.cells import Cell
@@ -84,14 +85,12 @@ class Plan:
         place = f"{cell.name}/{request.folder}/{runs.TWINS}"
         run = self.folder / cell.name
         answers = self.folder / judge.name if judge else run
-        task = replace(cell.source.task, data=cell.source.facts)
         for twin in twins_wanted(request.settings, cell.settings, request.ask or None):
             job = twin_job(
                 twin,
                 cell.settings,
                 run,
-                task,
-                self.folder / place,
+                cell.source.task,
                 request.settings.chosen_words,
                 answers,
                 self.device,
@@ -102,24 +101,26 @@ class Plan:
             yield replace(job, name=name, after=tuple(after), folder=f"{place}/{job.name}")
 
     def _analysis(self, cell: Cell, request: AnalysisRequest) -> Job:
-        others = {name: self._other(cell, name) for name in request.others}
-        places = {name: str((self.folder / one.name).absolute()) for name, one in others.items()}
+        others = {name: self._other(cell, name).name for name in request.others}
+        arguments = {"request": request, "others": others}
         return Job(
             f"{cell.name}-{request.folder}",
             analyse_cell,
-            {"spec": request.with_others(places), "documents": request.part_of(cell.source.corpus)},
-            (cell.name, *(one.name for one in others.values() if one is not cell)),
+            {**arguments, "documents": request.part_of(cell.source.corpus)},
+            (cell.name, *(name for name in others.values() if name != cell.name)),
             beside={"run": cell.name, "device": self.device},
             folder=f"{cell.name}/{request.folder}",
         )
 
     def _other(self, cell: Cell, variant: str | None) -> Cell:
         """The cell of another variant that is alike in everything else."""
-        return next(
-            other
-            for other in self.cells
-            if other.variant == variant
-            and (other.source, other.axes, other.seed) == (cell.source, cell.axes, cell.seed)
+        for other in self.cells:
+            is_like = (other.source, other.axes, other.seed) == (cell.source, cell.axes, cell.seed)
+            if other.variant == variant and is_like:
+                return other
+        raise ConfigError(
+            f"({cell.label}) is judged by variant {variant!r}, which has no cell like it: the same "
+            "documents, axes and seed."
         )
 
 

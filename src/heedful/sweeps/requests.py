@@ -17,7 +17,7 @@ from heedful.errors import ConfigError, HeedfulError, nearest
 from heedful.jobs.fingerprint import digest
 from heedful.text.documents import Corpus, Documents
 
-ANOTHER = re.compile(r"@([\w.-]+)")
+ANOTHER = re.compile(r"(?<==)@([^:+]+)")  # judge=@base
 
 
 @dataclass(frozen=True)
@@ -67,11 +67,15 @@ class AnalysisRequest:
         """The folder of the analysis within its run; other options have another."""
         return f"analysis-{self.name}-{digest(self).hex()[:8]}"
 
+    @property
+    def part(self) -> str | None:
+        """The part of a corpus that it looks at, if any."""
+        analysis = analyses.make(ANOTHER.sub(r"\1", self.spec))
+        return analysis.part if isinstance(analysis, OfRun) else None
+
     def part_of(self, corpus: Corpus) -> Documents:
         """The documents that it looks at."""
-        analysis = analyses.make(ANOTHER.sub(r"\1", self.spec))
-        part = analysis.part if isinstance(analysis, OfRun) else None
-        documents: Documents = getattr(corpus, part) if part else Documents()
+        documents: Documents = getattr(corpus, self.part) if self.part else Documents()
         return documents
 
     @property
@@ -120,10 +124,10 @@ def check_others(
 ) -> None:
     """Refuse a name that is no variant of the grid."""
     known = list(variants)
-    named = {f"analyse: {one.spec}": name for one in analysed for name in one.others}
+    named = [(f"analyse: {one.spec}", name) for one in analysed for name in one.others]
     if audit is not None and audit.judge is not None:
-        named["audit: judge"] = audit.judge
-    for where, name in named.items():
+        named.append(("audit: judge", audit.judge))
+    for where, name in named:
         if name not in known:
             listed = ", ".join(filter(None, known)) or "none"
             raise ConfigError(

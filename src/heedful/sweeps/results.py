@@ -4,7 +4,7 @@
     dev.*, test.*                            everything of metrics.json
     verdict, audit.documents, audit.<question>
     audit.<question>.<test>.value …          and floor, ceiling, score, low, high, judgement
-    train_seconds, audit_seconds             the only columns that differ from call to call
+    train_seconds, audit_seconds, analysis_seconds   all that differs from call to call
 
 What analyses found stands in a second file, a row per row of each of their tables.
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 Row = dict[str, Any]
-TIMES = ("train_seconds", "audit_seconds")
+TIMES = ("train_seconds", "audit_seconds", "analysis_seconds")
 
 
 def rows_of(
@@ -43,7 +43,9 @@ def rows_of(
         ended = [outcomes[job.name] for job in jobs if job.name in outcomes]
         is_known = len(ended) == len(jobs)
         state, error = (
-            _in_outcomes(ended) if is_known else _on_disk([folder / j.place for j in jobs])
+            _in_outcomes(cell.name, ended)
+            if is_known
+            else _on_disk([folder / j.place for j in jobs])
         )
         about = {"run": cell.name, "in_grid": True, **cell.record, "state": state, "error": error}
         rows.append({**about, **_numbers(folder / cell.name, audit if cell.attends else None)})
@@ -91,17 +93,20 @@ def write_rows(path: Path, rows: Sequence[Row], last: Sequence[str] = ()) -> Non
         write_atomically(path, buffer.getvalue())
 
 
-def _in_outcomes(outcomes: Sequence[Outcome]) -> tuple[str, str]:
+def _in_outcomes(cell: str, outcomes: Sequence[Outcome]) -> tuple[str, str]:
     """State and sentence of a cell from what became of its jobs."""
     for outcome in outcomes:
         if outcome.state != "done":
-            what = "" if outcome is outcomes[0] else _after_training(outcome.name)
+            what = _after_training(outcome.name.removeprefix(cell))
             return outcome.state, f"{what}{outcome.reason}"
     return "done", ""
 
 
 def _after_training(job: str) -> str:
-    return "analysis: " if "-analysis-" in job else "audit: "
+    """What failed, from the name of its job without the cell's: nothing if it is the training."""
+    if not job:
+        return ""
+    return "analysis: " if job.startswith("-analysis-") else "audit: "
 
 
 def _on_disk(places: Sequence[Path]) -> tuple[str, str]:
@@ -138,6 +143,8 @@ def _numbers(place: Path, audit: str | None) -> Row:
     if audit is not None:
         parts = [*(place / audit).glob("share-*"), *(place / audit / runs.TWINS).glob("*")]
         row["audit_seconds"] = _seconds([place / audit, *parts])
+    if analysed := list(place.glob("analysis-*")):
+        row["analysis_seconds"] = _seconds(analysed)
     return row
 
 

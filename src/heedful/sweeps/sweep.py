@@ -111,10 +111,11 @@ def sweep(
             with _locked(folder / runs.RESULTS_LOCK, waits=True):  # or old rows might go last
                 rows = rows_of(folder, by_cell, grid.audit, outcomes)
                 write_rows(folder / runs.RESULTS, rows, last=TIMES)
+                tables = tables_of(folder, cells, grid.analyse, grid.audit)
                 if grid.analyse:
-                    found = tables_of(folder, cells, grid.analyse, None)
+                    found = [row for row in tables if not row["table"].startswith("audit.")]
                     write_rows(folder / runs.ANALYSES, found)
-    return Sweep(folder, rows, tables_of(folder, cells, grid.analyse, grid.audit), is_done)
+    return Sweep(folder, rows, tables, is_done)
 
 
 def _checked(on: str, address: str | None, device: str) -> str:

@@ -24,7 +24,7 @@ from heedful.errors import ConfigError, counted
 from heedful.jobs.job import Tell
 from heedful.jobs.training import train_run
 from heedful.runs import RunFolder
-from heedful.sweeps.requests import AuditRequest
+from heedful.sweeps.requests import AnalysisRequest, AuditRequest
 from heedful.text.documents import Documents
 from heedful.training.settings import Settings
 from heedful.training.task import Task
@@ -114,10 +114,19 @@ def audit_cell(
 
 
 def analyse_cell(
-    folder: Path, tell: Tell, *, spec: str, documents: Documents, run: str, device: str
+    folder: Path,
+    tell: Tell,
+    *,
+    request: AnalysisRequest,
+    others: Mapping[str, str],
+    documents: Documents,
+    run: str,
+    device: str,
 ) -> None:
-    """Analyse the run around this folder."""
-    analysis, place = analyses.make(spec), _around(folder, run)
+    """Analyse the run around this folder; `others` are the runs of the variants it names."""
+    place = _around(folder, run)
+    places = {name: str((place.parent / other).absolute()) for name, other in others.items()}
+    analysis = analyses.make(request.with_others(places))
     if isinstance(analysis, OfHistory):
         found = analysis.analyse(RunFolder.open(place).read_lines(runs.HISTORY))
     elif isinstance(analysis, OfRun):
@@ -126,7 +135,7 @@ def analyse_cell(
             documents, _ = unseen(trained, documents)
         found = analysis.analyse(trained, documents, seed=0)
     else:
-        raise ConfigError(f"{spec} trains models of its own, so it cannot look at a run.")
+        raise ConfigError(f"{request.name} trains models of its own: it cannot look at a run.")
     found.save(folder)
 
 
@@ -158,7 +167,9 @@ class Asked:
         """An audit in a folder of the run's."""
         place = _around(folder, run)
         trained = Trained.load(place, device)
-        settings = replace(request.settings, rationale_words=rationale_words)
+        settings = request.settings
+        if settings.rationale_words is None:
+            settings = replace(settings, rationale_words=rationale_words)
         chosen, trained_on = unseen(trained, documents, include_trained=request.part == "train")
         said = request_of(
             trained,

@@ -121,7 +121,10 @@ class LocalAndGlobal(OfRun):
 def _balance(kinds: Sequence[Mapping[str, Any]], model: AttentionClassifier) -> Table:
     """Whether words of one label get the higher attention scores; V · W, which decides it.
 
-    Two labels only; V · W where there is a learned query and a linear output, else nothing.
+    split = |first - second| / (|first - neutral| + |second - neutral|)
+
+    is 1 where neutral words stand between the two labels', 0 where these are alike. Two labels
+    only; V · W where there is a learned query and a linear output, else nothing.
     """
     scores = {row["kind"]: row["global_attention_score"] for row in kinds}
     labels = [kind for kind in scores if kind != NEUTRAL]
@@ -132,7 +135,9 @@ def _balance(kinds: Sequence[Mapping[str, Any]], model: AttentionClassifier) -> 
     has_query = is_dot and isinstance(model.alignment.query, LearnedQuery)
     product = float(query_times_output(model)[0].detach()) if has_query else None
     row = {"attention_score_gap": gap, "attention_score_distance": abs(gap)}
-    return ({**row, "query_times_output": product},)
+    away = [abs(scores[label] - scores[NEUTRAL]) for label in labels if NEUTRAL in scores]
+    split = abs(gap) / sum(away) if sum(away) else None
+    return ({**row, "attention_score_split": split, "query_times_output": product},)
 
 
 def local_scores(model: AttentionClassifier, batches: Batches, target: TargetOf) -> WordScores:

@@ -1,0 +1,126 @@
+"""What became of a paper's claims: rows and verdicts, no running."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from heedful.papers.expected import Claim, Where
+from heedful.papers.rows import (
+    RUNS,
+    Mean,
+    Row,
+    Tables,
+    Verdict,
+    by_seed,
+    is_at,
+    known_in,
+    values_of,
+    why_missing,
+)
+
+
+@dataclass(frozen=True)
+class Tested:
+    """A claim and what came of it."""
+
+    claim: Claim
+    where: Where  # of `each`
+    found: Mean | None  # the difference, or the spread of the means
+    verdict: Verdict
+    why: str = ""
+
+
+def test_claims(tables: Tables, claims: Sequence[Claim]) -> list[Tested]:
+    """Every claim, for each value of what it is tested for."""
+    return [tested for claim in claims for tested in _tested(tables, claim)]
+
+
+test_claims.__test__ = False  # type: ignore[attr-defined]  # pytest: not a test
+
+
+def _tested(tables: Tables, claim: Claim) -> Iterator[Tested]:
+    rows = [row for row in tables.get(claim.number.of, ()) if is_at(row, claim.where)]
+    cells = [row for row in tables[RUNS] if is_at(row, known_in(tables[RUNS], claim.where))]
+    is_of_cells = all(name in row for row in cells for name in claim.each)
+    for where in values_of(cells if is_of_cells else rows, claim.each) or [{}]:
+        some = [row for row in rows if is_at(row, where)]
+        found = _closeness(some, claim) if claim.cells is not None else _gains(some, claim)
+        yield _judged(claim, where, found, tables[RUNS])
+
+
+@dataclass(frozen=True)
+class Gains:
+    """What a claim is about, by seed; or why there is nothing."""
+
+    found: Mapping[Any, float]
+    missing: Where = field(default_factory=dict)  # the cells that gave no number
+
+
+def _gains(rows: Sequence[Row], claim: Claim) -> Gains:
+    """How much more the one is than the other; differences are paired by seed."""
+    number, at = claim.number, claim.at or claim.higher or {}
+    first = by_seed(rows, number, at)
+    if claim.lower is not None:
+        second, other = by_seed(rows, number, claim.lower), claim.lower
+    elif claim.than:
+        second, other = by_seed(rows, replace(number, column=claim.than), at), at
+    else:
+        second, other = dict.fromkeys(first, 0.0), at
+    shared = {seed: first[seed] - second[seed] for seed in first if seed in second}
+    return Gains(shared, at if not first else other)
+
+
+def _closeness(rows: Sequence[Row], claim: Claim) -> Gains:
+    """By seed, how far apart the cells lie: the difference of two, the range of more."""
+    cells = claim.cells or {}
+    lists = {name: value if isinstance(value, list) else [value] for name, value in cells.items()}
+    found = []
+    for values in product(*lists.values()):
+        where = dict(zip(lists, values, strict=True))
+        found.append(by_seed(rows, claim.number, where))
+        if not found[-1]:
+            return Gains({}, where)
+    shared = set.intersection(*(set(one) for one in found))
+    if len(found) == 2:
+        return Gains({seed: found[0][seed] - found[1][seed] for seed in shared})
+    means = [float(np.mean([one[seed] for seed in shared])) for one in found]
+    apart = max(means) - min(means)  # of the means: that of single seeds grows with their noise
+    return Gains(dict.fromkeys(shared, apart))
+
+
+def _judged(claim: Claim, where: Where, gains: Gains, runs: Sequence[Row]) -> Tested:
+    if not gains.found:
+        why = claim.why_not or why_missing(runs, {**where, **gains.missing})
+        return Tested(claim, where, None, "cannot be compared", why)
+    found = Mean.of(list(gains.found.values()))
+    if claim.why_not:
+        return Tested(claim, where, found, "cannot be compared", claim.why_not)
+    if found.seeds == 1:
+        return Tested(claim, where, found, "cannot be compared", "one seed has no interval")
+    verdict = _verdict(claim, found)
+    if verdict is not None:
+        return Tested(claim, where, found, verdict)
+    why = f"{found.seeds} seeds do not settle it"
+    return Tested(claim, where, found, "cannot be compared", why)
+
+
+def _verdict(claim: Claim, found: Mean) -> Verdict | None:
+    """What the interval says; None where it does not settle the claim.
+
+    A difference replicates if it is as large as asked for and its interval excludes 0. Where the
+    number itself is asked for, or closeness, the whole interval has to comply.
+    """
+    if claim.cells is not None or claim.most is not None:
+        most = claim.spread if claim.most is None else claim.most
+        least = -most if claim.cells is not None else -math.inf
+        if least <= found.low and found.high <= most:
+            return "replicates"
+        return "does not" if found.low > most or found.high < least else None
+    is_level = claim.at is not None and not claim.than
+    if found.low > 0 and (found.low if is_level else found.mean) >= claim.by:
+        return "replicates"
+    return "does not" if found.high < claim.by or found.high < 0 else None

@@ -1,0 +1,32 @@
+"""The page of claims in docs is made of the experiments that stand beside it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from heedful.report.claims import claims_page
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+@pytest.mark.skipif(not DOCS.is_dir(), reason="docs are not part of an installed package")
+def test_the_page_in_docs_says_what_the_experiments_found():
+    assert (DOCS / "claims.md").read_text(encoding="utf-8") == claims_page(DOCS / "reproduced")
+
+
+def test_a_claim_is_one_row_with_all_its_results(tmp_path: Path):
+    place = tmp_path / "reproduced" / "meister" / "table-1"
+    place.mkdir(parents=True)
+    found = {"mean": 0.25, "low": 0.2, "high": 0.3, "seeds": 3}
+    claims = [
+        {"says": "it is", "where": {"data": "x"}, "found": found, "verdict": "replicates"},
+        {"says": "it is", "where": {"data": "y"}, "found": None, "verdict": "cannot be compared"},
+    ]
+    one = {"paper": "meister", "title": "T", "numbers": [], "claims": claims}
+    (place / "reproduction.json").write_text(json.dumps(one))
+    page = claims_page(tmp_path / "reproduced")
+    assert (
+        "| it is | [meister, table-1](reproduced/meister/table-1/page.md) | "
+        "x: 0.25 [0.2, 0.3]<br>y: – | replicates 1, open 1 |"
+    ) in page
