@@ -19,9 +19,11 @@ def test_a_claim_is_one_row_with_all_its_results(tmp_path: Path):
     place = tmp_path / "reproduced" / "meister" / "table-1"
     place.mkdir(parents=True)
     found = {"mean": 0.25, "low": 0.2, "high": 0.3, "seeds": 3}
+    says = {"says": "it is", "is_ours": False}
     claims = [
-        {"says": "it is", "where": {"data": "x"}, "found": found, "verdict": "replicates"},
-        {"says": "it is", "where": {"data": "y"}, "found": None, "verdict": "cannot be compared"},
+        {**says, "where": {"data": "x"}, "found": found, "verdict": "replicates"},
+        {**says, "where": {"data": "y"}, "found": None, "verdict": "cannot be compared"},
+        {**says, "is_ours": True, "where": {}, "found": found, "verdict": "does not"},
     ]
     one = {"paper": "meister", "title": "T", "numbers": [], "claims": claims}
     (place / "reproduction.json").write_text(json.dumps(one))
@@ -30,3 +32,4 @@ def test_a_claim_is_one_row_with_all_its_results(tmp_path: Path):
         "| it is | [meister, table-1](reproduced/meister/table-1/page.md) | "
         "x: 0.25 [0.2, 0.3]<br>y: – | replicates 1, open 1 |"
     ) in page
+    assert "| it is (our test) |" in page
