@@ -71,10 +71,14 @@ def _result(claim: Mapping[str, Any]) -> str:
     if found is None:
         said = "–"
     elif found["low"] is None:
-        said = f"{found['mean']:.3g}"
+        said = _short(found["mean"])
     else:
-        said = f"{found['mean']:.3g} [{found['low']:.3g}, {found['high']:.3g}]"
+        said = f"{_short(found['mean'])} [{_short(found['low'])}, {_short(found['high'])}]"
     return f"{where}: {said}" if where else said
+
+
+def _short(number: float) -> str:
+    return f"{round(number, 12) + 0.0:.3g}"  # a zero that was computed is a zero
 
 
 def _table(rows: Sequence[Sequence[str]]) -> str:
