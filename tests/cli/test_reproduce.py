@@ -26,7 +26,7 @@ def test_a_paper_is_done_again_from_the_command_line(heedful, monkeypatch):
             "row": "dropout", "column_of": "variant", "column": "test.accuracy", "times": 100,
             "tolerance": 100, "source": "S",
             "blocks": [{"columns": ["mlp"], "values": [[0.0, 99.0], [0.5, 98.0], [0.9, 50.0]]}],
-            "claims": [{"says": "it is flat", "cells": {"dropout": [0.0, 0.5]}, "spread": 100}],
+            "claims": [{"says": "it is flat", "cells": {"dropout": [0.0, 0.5]}, "spread": 9999}],
             "pictures": [{"title": "Flat?", "over": "dropout", "lines": "variant"}],
         }
     }  # fmt: skip
