@@ -71,7 +71,7 @@ BAD = [
     ({"axes": {"scale": [1]}}, "axes: no setting named 'scale'. Did you mean 'alignment.scale'?"),
     (
         {"axes": {"alignment.scael": [1]}},
-        "axes: no alignment has an option 'scael'. Did you mean 'scale'? Known: width, scale, spread.",
+        "axes: no alignment has an option 'scael'. Did you mean 'scale'? Known: width,",
     ),
     ({"axes": {"dropout.x": [1]}}, "axes: dropout has no options, so 'dropout.x' names nothing."),
     ({"axes": {"text.dropout": [0.1]}}, "axes: dropout stands in [model], not in [text]."),
