@@ -93,6 +93,7 @@ def test_of_more_cells_the_range_of_the_means_counts():
     claim = Claim("flat", ACCURACY, cells={"variant": ["A", "B", "C"]}, spread=3.0)
     (near,) = test_claims({"": rows(A=[0.80, 0.82], B=[0.83, 0.83], C=[0.82, 0.82])}, [claim])
     assert (round(near.found.mean, 6), near.verdict) == (2.0, "replicates")
+    assert math.isnan(near.found.low)  # no interval is made up
     (part,) = test_claims({"": rows(A=[0.80, 0.8], B=[0.8, 0.8])}, [claim])
     assert (part.verdict, part.why) == ("cannot be compared", "it was not run here")
 

@@ -53,14 +53,19 @@ def _tested(tables: Tables, claim: Claim) -> Iterator[Tested]:
 
 
 @dataclass(frozen=True)
-class Gains:
-    """What a claim is about, by seed; or why there is nothing."""
+class Found:
+    """The number that a claim is about; or the cells that gave none."""
 
-    found: Mapping[Any, float]
-    missing: Where = field(default_factory=dict)  # the cells that gave no number
+    mean: Mean | None
+    missing: Where = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, values: Mapping[Any, float], missing: Where) -> "Found":
+        """The mean of a number by seed."""
+        return cls(Mean.of(list(values.values())) if values else None, missing)
 
 
-def _gains(rows: Sequence[Row], claim: Claim) -> Gains:
+def _gains(rows: Sequence[Row], claim: Claim) -> Found:
     """How much more the one is than the other; differences are paired by seed."""
     number, at = claim.number, claim.at or claim.higher or {}
     first = by_seed(rows, number, at)
@@ -71,11 +76,11 @@ def _gains(rows: Sequence[Row], claim: Claim) -> Gains:
     else:
         second, other = dict.fromkeys(first, 0.0), at
     shared = {seed: first[seed] - second[seed] for seed in first if seed in second}
-    return Gains(shared, at if not first else other)
+    return Found.of(shared, at if not first else other)
 
 
-def _closeness(rows: Sequence[Row], claim: Claim) -> Gains:
-    """By seed, how far apart the cells lie: the difference of two, the range of more."""
+def _closeness(rows: Sequence[Row], claim: Claim) -> Found:
+    """How far apart the cells lie: the difference of two; of more the range, without interval."""
     cells = claim.cells or {}
     lists = {name: value if isinstance(value, list) else [value] for name, value in cells.items()}
     found = []
@@ -83,20 +88,22 @@ def _closeness(rows: Sequence[Row], claim: Claim) -> Gains:
         where = dict(zip(lists, values, strict=True))
         found.append(by_seed(rows, claim.number, where))
         if not found[-1]:
-            return Gains({}, where)
+            return Found(None, where)
     shared = set.intersection(*(set(one) for one in found))
     if len(found) == 2:
-        return Gains({seed: found[0][seed] - found[1][seed] for seed in shared})
-    means = [float(np.mean([one[seed] for seed in shared])) for one in found]
-    apart = max(means) - min(means)  # of the means: that of single seeds grows with their noise
-    return Gains(dict.fromkeys(shared, apart))
+        return Found.of({seed: found[0][seed] - found[1][seed] for seed in shared}, cells)
+    means = [float(np.mean([one[seed] for seed in shared])) for one in found if shared]
+    if not means:
+        return Found(None, cells)
+    # That of single seeds grows with their noise, so an interval of it would mislead.
+    return Found(Mean(max(means) - min(means), math.nan, math.nan, len(shared)))
 
 
-def _judged(claim: Claim, where: Where, gains: Gains, runs: Sequence[Row]) -> Tested:
-    if not gains.found:
-        why = claim.why_not or why_missing(runs, {**where, **gains.missing})
+def _judged(claim: Claim, where: Where, about: Found, runs: Sequence[Row]) -> Tested:
+    found = about.mean
+    if found is None:
+        why = claim.why_not or why_missing(runs, {**where, **about.missing})
         return Tested(claim, where, None, "cannot be compared", why)
-    found = Mean.of(list(gains.found.values()))
     if claim.why_not:
         return Tested(claim, where, found, "cannot be compared", claim.why_not)
     if found.seeds == 1:
@@ -112,11 +119,14 @@ def _verdict(claim: Claim, found: Mean) -> Verdict | None:
     """What the interval says; None where it does not settle the claim.
 
     A difference replicates if it is as large as asked for and its interval excludes 0. Where the
-    number itself is asked for, or closeness, the whole interval has to comply.
+    number itself is asked for, or closeness, the whole interval has to comply; the range of more
+    than two means has none, and counts as it is.
     """
     if claim.cells is not None or claim.most is not None:
         most = claim.spread if claim.most is None else claim.most
         least = -most if claim.cells is not None else -math.inf
+        if math.isnan(found.low):  # the range of many means
+            return "replicates" if found.mean <= most else "does not"
         if least <= found.low and found.high <= most:
             return "replicates"
         return "does not" if found.low > most or found.high < least else None
