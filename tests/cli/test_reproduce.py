@@ -6,31 +6,28 @@ import pytest
 from heedful.papers.paper import read_paper
 
 
-def test_a_paper_is_done_again_from_the_command_line(heedful, monkeypatch):
+def a_paper(grid, expected):
     """On documents of its own: the real corpora are not always there."""
-    runs = {
-        "title": "A paper",
-        "table-1": {
-            "title": "accuracy",
-            "grid": {
-                "data": "planted:documents=200",
-                "seeds": [1, 2],
-                "training": {"recipe": "standard:epochs=2"},
-                "variants": [{"name": "mlp", "encoder": "mlp"}],
-                "axes": {"dropout": [0.0, 0.5]},
-            },
-        },
+    grid = {"data": "planted:documents=200", **grid}
+    runs = {"title": "A paper", "table-1": {"title": "accuracy", "grid": grid}}
+    return read_paper("mine", runs, {"table-1": expected}, "# Mine\n\nSome words.")
+
+
+def test_a_paper_is_done_again_from_the_command_line(heedful, monkeypatch):
+    grid = {
+        "seeds": [1, 2, 3],
+        "training": {"recipe": "standard:epochs=2"},
+        "variants": [{"name": "mlp", "encoder": "mlp"}],
+        "axes": {"dropout": [0.0, 0.5]},
     }
     expected = {
-        "table-1": {
-            "row": "dropout", "column_of": "variant", "column": "test.accuracy", "times": 100,
-            "tolerance": 100, "source": "S",
-            "blocks": [{"columns": ["mlp"], "values": [[0.0, 99.0], [0.5, 98.0], [0.9, 50.0]]}],
-            "claims": [{"says": "it is flat", "cells": {"dropout": [0.0, 0.5]}, "spread": 9999}],
-            "pictures": [{"title": "Flat?", "over": "dropout", "lines": "variant"}],
-        }
+        "row": "dropout", "column_of": "variant", "column": "test.accuracy", "times": 100,
+        "tolerance": 100, "source": "S",
+        "blocks": [{"columns": ["mlp"], "values": [[0.0, 99.0], [0.5, 98.0], [0.9, 50.0]]}],
+        "claims": [{"says": "it is flat", "cells": {"dropout": [0.0, 0.5]}, "spread": 100}],
+        "pictures": [{"title": "Flat?", "over": "dropout", "lines": "variant"}],
     }  # fmt: skip
-    paper = read_paper("mine", runs, expected, "# Mine\n\nSome words.")
+    paper = a_paper(grid, expected)
     monkeypatch.setattr("heedful.papers.paper.load_paper", lambda name: paper)
     done = heedful("reproduce", "mine", "-o", "again", "--cores", "2")
     assert done.code == 0, done.err
@@ -40,7 +37,7 @@ def test_a_paper_is_done_again_from_the_command_line(heedful, monkeypatch):
     markdown = (Path("again") / "table-1" / "page.md").read_text()
     assert "| dropout 0.5, mlp | 98 |" in markdown
     assert "![Flat?](figure-1.png)" in markdown
-    assert "Runs: 4 on cpu, PyTorch" in markdown
+    assert "Runs: 6 on cpu, PyTorch" in markdown
     assert (Path("again") / "table-1" / "figure-1.png").read_bytes().startswith(b"\x89PNG")
     kept = json.loads((Path("again") / "table-1" / "reproduction.json").read_text())
     assert [number["published"] for number in kept["numbers"]] == [99.0, 98.0]
@@ -51,24 +48,12 @@ def test_a_paper_is_done_again_from_the_command_line(heedful, monkeypatch):
 
 
 def test_a_training_that_fails_is_named_and_the_rest_is_compared(heedful, monkeypatch):
-    runs = {
-        "title": "A paper",
-        "table-1": {
-            "title": "accuracy",
-            "grid": {
-                "data": "planted:documents=200",
-                "training": {"recipe": "standard:epochs=1"},
-                "axes": {"vectors": ["none", "missing.txt"]},
-            },
-        },
+    grid = {
+        "training": {"recipe": "standard:epochs=1"},
+        "axes": {"vectors": ["none", "missing.txt"]},
     }
-    expected = {
-        "table-1": {
-            "column": "test.accuracy",
-            "claims": [{"says": "vectors help", "at": {"vectors": "missing.txt"}}],
-        }
-    }
-    paper = read_paper("mine", runs, expected, "# Mine\n\nSome words.")
+    claim = {"says": "vectors help", "at": {"vectors": "missing.txt"}}
+    paper = a_paper(grid, {"column": "test.accuracy", "claims": [claim]})
     monkeypatch.setattr("heedful.papers.paper.load_paper", lambda name: paper)
     done = heedful("reproduce", "mine", "-o", "again", "--cores", "1")
     assert done.code == 1

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Int
+from jaxtyping import Bool
 from numpy import ndarray
 
 from heedful.auditing import rules
@@ -28,16 +28,10 @@ from heedful.auditing.record import Answer, Audit, Column, Table
 from heedful.auditing.showing import show_documents
 from heedful.auditing.subject import Judge, Reading, Subject, Words
 from heedful.auditing.twins import Twins
+from heedful.auditing.waves import Group, planned, samples
 from heedful.errors import DataError
 from heedful.model.precision import in_full
 from heedful.text.documents import Document, Documents, fingerprints, words_in_spans
-
-CHARACTERS_AT_ONCE = 60_000  # of the documents in a group, each counted as long as the longest
-DOCUMENTS_AT_ONCE = 64
-WAVES = (128, 256, 512)  # documents in the first waves; all later ones are like the last
-WAVES_IN_HASTE = (8, 16, 32, 64, 128, 256, 512)  # with a budget, to find out early how fast it goes
-
-Group = Int[ndarray, " _"]
 
 
 @dataclass(frozen=True)
@@ -71,7 +65,7 @@ def audit(
     asked_of = Asked(subject, judge or subject, twins)
     settings, asking, why_not = _prepared(asked_of, documents, settings, asked)
     able = [question for question in asking if not why_not[question.name]]
-    plan = _plan(documents, settings, request)
+    plan = planned(documents, settings, request.documents, request.seconds is not None)
     parts, groups = _measure(asked_of, documents, settings, able, plan, request)
     chosen = np.sort(np.concatenate(groups))
     position = np.full(len(documents), -1)
@@ -146,7 +140,7 @@ def measure_share(
     asked_of = Asked(subject, judge or subject, twins or Twins())
     settings, asking, why_not = _prepared(asked_of, documents, settings, asked)
     able = [question for question in asking if not why_not[question.name]]
-    plan = _plan(documents, settings, request)
+    plan = planned(documents, settings, request.documents, request.seconds is not None)
     _measure(asked_of, documents, settings, able, plan, request, share, shares)
 
 
@@ -200,13 +194,13 @@ def _measure(
     """
     started = time.monotonic()
     store = request.parts or PartsInMemory()
-    samples = _samples(documents, plan, settings)
+    sampled = samples(documents, plan, settings)
 
     def measured(number: int, group: Group) -> Part:
         part = store.get(number)
         if part is None:
             some = documents.take(group.tolist())
-            of_group = (samples[0][group], samples[1][group])
+            of_group = (sampled[0][group], sampled[1][group])
             part = _measure_group(asked, some, settings, able, of_group, number)
             store.put(number, part)
         return part
@@ -324,43 +318,6 @@ def mean_rationale_words(documents: Documents) -> int:
             spans = "  ".join(document.text[start:end] for start, end in document.rationale)
             counts.append(len(spans.split()))
     return max(1, round(float(np.mean(counts)))) if counts else 1
-
-
-def _plan(documents: Documents, settings: AuditSettings, request: Request) -> list[list[Group]]:
-    """Waves of groups: documents in random order, those of a wave grouped by length."""
-    lengths = np.array([len(text) for text in documents.texts])
-    order = np.random.default_rng([settings.seed, 2**30]).permutation(len(documents))
-    order = order[: request.documents]
-    waves: list[list[Group]] = []
-    sizes = WAVES if request.seconds is None else WAVES_IN_HASTE
-    while len(order):
-        size = sizes[min(len(waves), len(sizes) - 1)]
-        wave, order = order[:size], order[size:]
-        waves.append(_groups(wave[np.argsort(-lengths[wave], kind="stable")], lengths))
-    return waves
-
-
-def _groups(order: Group, lengths: Int[ndarray, " documents"]) -> list[Group]:
-    """Documents, longest first, cut into groups that are read together."""
-    groups, start = [], 0
-    while start < len(order):
-        longest = max(1, int(lengths[order[start]]))
-        size = max(1, min(DOCUMENTS_AT_ONCE, CHARACTERS_AT_ONCE // longest))
-        groups.append(order[start : start + size])
-        start += size
-    return groups
-
-
-def _samples(
-    documents: Documents, plan: list[list[Group]], settings: AuditSettings
-) -> tuple[Bool[ndarray, " documents"], Bool[ndarray, " documents"]]:
-    """The first documents in the order of the waves: for costly measures, and for states."""
-    is_sampled, is_state_sampled = (np.zeros(len(documents), dtype=bool) for _ in range(2))
-    order = np.concatenate([np.sort(np.concatenate(wave)) for wave in plan])
-    is_sampled[order[: settings.sampled_documents]] = True
-    words = np.array([len(documents[int(place)].text.split()) for place in order])
-    is_state_sampled[order[np.cumsum(words) - words < settings.state_words]] = True
-    return is_sampled, is_state_sampled
 
 
 def _without(is_left_out: Bool[ndarray, " documents"], measured: Measured) -> Measured:
