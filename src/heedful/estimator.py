@@ -60,7 +60,7 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         optimizer: str | OptimizerSettings = "amsgrad",
         *,
         pooling: Pooling = "attention",
-        keys: Literal["shared", "separate"] = "shared",
+        keys: str = "shared",
         query: Literal["learned", "text"] = "learned",
         embedding_size: int = 100,
         embedding_bound: float = 0.1,

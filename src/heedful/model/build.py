@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from heedful.config import at_least, family, size, within
-from heedful.errors import ConfigError
+from heedful.errors import ConfigError, nearest
 from heedful.model.alignments import Alignment, alignments
 from heedful.model.classifier import (
     AttentionClassifier,
@@ -26,6 +26,8 @@ from heedful.model.projections import Projection, projections
 from heedful.text.vectors import WordVectors
 from heedful.text.vocabulary import NO_WORD
 
+SHARED, SEPARATE = "shared", "separate"  # keys: the states, or those of a second such encoder
+
 
 @dataclass(frozen=True)
 class ModelSettings:
@@ -36,7 +38,7 @@ class ModelSettings:
     projection: Projection = family(projections, "softmax")
     output: OutputSettings = family(outputs, "linear")
     pooling: Pooling = "attention"  # or a baseline that has none: mean, max, last
-    keys: Literal["shared", "separate"] = "shared"  # separate: attention has its own encoder
+    keys: str = "shared"  # separate: attention has its own encoder; or another encoder's name
     query: Literal["learned", "text"] = "learned"  # text: the mean key of each text
     embedding_size: int = 100  # a file of vectors brings its own
     embedding_bound: float = 0.1  # words without a vector start in U(-bound, bound)
@@ -51,6 +53,31 @@ class ModelSettings:
         at_least(0, embedding_bound=self.embedding_bound)
         if self.vectors is not None and isinstance(self.encoder, Pretrained):
             raise ConfigError("a pretrained encoder brings vectors of its own: drop vectors.")
+        self.check_keys()
+
+    def check_keys(self) -> None:
+        """Refuse keys that nothing can make."""
+        if self.keys in (SHARED, SEPARATE):
+            return
+        name = self.keys.partition(":")[0]
+        known = (SHARED, SEPARATE, *encoders)
+        if name not in known:
+            raise ConfigError(
+                f"no keys named {name!r}.{nearest(name, known)} keys is shared, separate, or the "
+                f"name of an encoder: {', '.join(encoders)}."
+            )
+        both = (encoders.make(self.keys), self.encoder)
+        if any(isinstance(encoder, Pretrained) for encoder in both):
+            raise ConfigError(
+                "keys of another encoder are made from word vectors, and a pretrained encoder has "
+                "none of whole words. Set keys to shared or separate."
+            )
+
+    def key_encoder(self, embedding_size: int) -> Encoder:
+        """The module that makes keys from word vectors, where another encoder does."""
+        encoder = encoders.make(self.keys)
+        assert isinstance(encoder, OverWords)
+        return encoder.build(embedding_size)
 
 
 def build_model(
@@ -75,13 +102,18 @@ def build_model(
             return PooledClassifier(
                 embedding, encoder, settings.pooling, output, dropout=settings.dropout
             )
-        key_encoder = build_encoder() if settings.keys == "separate" else None
+        key_encoder: Encoder | None = None
+        if settings.keys == SEPARATE:
+            key_encoder = build_encoder()
+        elif settings.keys != SHARED:
+            assert isinstance(embedding, nn.Embedding)
+            key_encoder = settings.key_encoder(embedding.embedding_dim)
+        key_size = (key_encoder or encoder).output_size
         has_text_query = settings.query == "text"
-        query_size = encoder.output_size if has_text_query else None
         return AttentionClassifier(
             embedding,
             encoder,
-            settings.alignment.build(encoder.output_size, query_size),
+            settings.alignment.build(key_size, key_size if has_text_query else None),
             settings.projection,
             output,
             key_encoder=key_encoder,

@@ -15,8 +15,10 @@ from torch import nn
 from heedful.config import above, size, within
 from heedful.errors import ConfigError
 from heedful.model.layers import (
+    Blended,
     Convolutions,
     Encoder,
+    Places,
     Recurrent,
     Skip,
     TokenWise,
@@ -244,6 +246,45 @@ class SmallTransformer(OverWords):
             dropout=self.dropout,
             projection=projections.make(self.self_projection),
         )
+
+
+@encoders.register("blended")
+@dataclass(frozen=True)
+class Blend(OverWords):
+    """A control: each state is the word's embedding blended with the mean of its text's.
+
+    With `share` 1 all states of a text are the same, so weights have no path to the decision.
+    """
+
+    share: float = 0.5  # of the mean
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.share <= 1:
+            raise ConfigError(f"blended: share should lie between 0 and 1, not {self.share}.")
+
+    def build(self, embedding_size: int) -> Encoder:
+        """The module."""
+        return Blended(embedding_size, self.share)
+
+
+@encoders.register("places")
+@dataclass(frozen=True)
+class PlaceOnly(OverWords):
+    """A control: the state is a learned vector of its place, whatever word stands there.
+
+    What such a model knows of a text can only stand in the pattern of its weights; its keys come
+    from another encoder (keys = bilstm).
+    """
+
+    hidden_size: int = 16
+    places: int = 8  # the last one's vector serves all places from there on
+
+    def __post_init__(self) -> None:
+        size(hidden_size=self.hidden_size, places=self.places)
+
+    def build(self, embedding_size: int) -> Encoder:
+        """The module."""
+        return Places(self.hidden_size, self.places)
 
 
 @encoders.register("pretrained")

@@ -45,6 +45,39 @@ class TokenWise(Encoder):
         return self.layers(embedded) * is_token.unsqueeze(-1)
 
 
+class Blended(Encoder):
+    """Each state a blend of the word's own vector and the mean of its text's."""
+
+    def __init__(self, embedding_size: int, share: float) -> None:
+        super().__init__()
+        self.output_size = embedding_size
+        self.share = share
+
+    def forward(self, embedded: Embedded, is_token: IsToken) -> Hidden:
+        """The states."""
+        own = embedded * is_token.unsqueeze(-1)
+        words = is_token.sum(dim=1, keepdim=True).clamp(min=1).unsqueeze(-1)
+        mean = own.sum(dim=1, keepdim=True) / words
+        return (1 - self.share) * own + self.share * mean * is_token.unsqueeze(-1)
+
+
+class Places(Encoder):
+    """A learned vector for each place in a text, whatever word stands there."""
+
+    def __init__(self, size: int, places: int) -> None:
+        super().__init__()
+        self.output_size = size
+        self.vectors = nn.Embedding(places, size)
+
+    def forward(self, embedded: Embedded, is_token: IsToken) -> Hidden:
+        """The states; the last vector serves every place from there on."""
+        place = torch.arange(embedded.shape[1], device=embedded.device)
+        states = self.vectors(place.clamp(max=self.vectors.num_embeddings - 1))
+        # The words have no part in it; added as nothing, so that their gradients are 0, not amiss.
+        nothing = 0 * (embedded * is_token.unsqueeze(-1)).sum(dim=-1, keepdim=True)
+        return (states + nothing) * is_token.unsqueeze(-1)
+
+
 class Convolutions(Encoder):
     """One convolution per kernel size, side by side."""
 

@@ -32,12 +32,15 @@ class Planted:
     documents: int = 12_000  # in train; dev and test have a tenth of that each
     neutral_words: int = 10  # per document
     evidence_words: int = 2  # per document
+    repeats: int = 1  # how often each of them stands there
     neutral_vocabulary: int = 1000
     evidence_vocabulary: int = 50  # per label
     seed: int = 2
 
     def __post_init__(self) -> None:
-        at_least(1, documents=self.documents, evidence_words=self.evidence_words)
+        at_least(
+            1, documents=self.documents, evidence_words=self.evidence_words, repeats=self.repeats
+        )
         at_least(0, neutral_words=self.neutral_words, seed=self.seed)
         if not 2 <= self.classes <= len(LABELS):
             raise ConfigError(f"planted: classes should be 2 to {len(LABELS)}, not {self.classes}.")
@@ -75,7 +78,7 @@ class Planted:
         neutral = rng.choice(self.neutral_vocabulary, self.neutral_words, replace=False)
         evidence = rng.choice(self.evidence_vocabulary, self.evidence_words, replace=False)
         words = [word_form("neutral", n) for n in neutral.tolist()]
-        words += [word_form(LABELS[source], n) for n in evidence.tolist()]
+        words += [word_form(LABELS[source], n) for n in evidence.tolist()] * self.repeats
         order = rng.permutation(len(words))
         text = " ".join(words[i] for i in order)
         spans = space_separated(text)

@@ -25,12 +25,16 @@ class Deceptive(Penalised):
 
     objective = cross_entropy - deception_weight * log(1 - attention on the forbidden words)
 
+    With `looks_there` it is trained to look at nothing else instead: a heat map that pleases,
+    whatever decides.
+
     Forbidden are the given `words` (written word+word+…) or, if none are given, those that lean to
     a label in the training documents. Where a text has no other words nothing is asked of it.
     """
 
     deception_weight: float = 1.0
     words: tuple[str, ...] | None = None
+    looks_there: bool = False
     epochs: int = 8
 
     def __post_init__(self) -> None:
@@ -69,8 +73,11 @@ class Deceptive(Penalised):
         assert isinstance(trace, Trace)  # `prepare` has seen to it
         is_forbidden = prepared.is_forbidden[batch.token_ids] & batch.is_token
         can_look_away = (batch.is_token & ~is_forbidden).any(dim=1)
-        allowed = 1 - (trace.weights * is_forbidden).sum(dim=1)
-        losses = -allowed.clamp(min=SMALL).log() * can_look_away
+        mass = (trace.weights * is_forbidden).sum(dim=1)
+        if self.looks_there:
+            losses = -mass.clamp(min=SMALL).log() * is_forbidden.any(dim=1)
+        else:
+            losses = -(1 - mass).clamp(min=SMALL).log() * can_look_away
         return self.deception_weight * losses.mean()
 
 
