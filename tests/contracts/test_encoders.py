@@ -67,9 +67,9 @@ def test_reads_context_says_whether_a_word_moves_its_neighbours_state(name):
     changed = embedded.clone()
     changed[0, 2, 0] += 1.0  # the same for all numbers, and layer norms would not see it
     moved = (encoder(changed, is_token) - encoder(embedded, is_token)).abs().amax(dim=-1)[0] > 1e-9
-    assert moved[2]
+    assert moved[2] == encoder.reads_words
     others = torch.cat([moved[:2], moved[3:6]])
-    assert others.any() == encoder.reads_context
+    assert others.any() == (encoder.reads_context and encoder.reads_words)
 
 
 @every_encoder
@@ -78,5 +78,5 @@ def test_gradients_reach_the_embeddings(name):
     embedded, is_token = rows(5, 2)
     embedded.requires_grad_()
     (gradient,) = torch.autograd.grad(encoder(embedded, is_token).square().sum(), embedded)
-    assert (gradient[is_token].abs().sum(dim=-1) > 0).all()
+    assert ((gradient[is_token].abs().sum(dim=-1) > 0) == encoder.reads_words).all()
     assert (gradient[~is_token] == 0).all()

@@ -5,8 +5,10 @@ from heedful.errors import ConfigError
 from heedful.text.datasets import corpora, load
 from heedful.text.datasets.planted import Planted
 
+MADE_UP = [name for name in corpora if name.startswith("planted") and name != "planted-text"]
 
-@pytest.mark.parametrize("name", [name for name in corpora if name.startswith("planted")])
+
+@pytest.mark.parametrize("name", MADE_UP)
 def test_the_rationale_marks_the_two_planted_words(name):
     corpus = load(name)
     assert [len(part) for part in (corpus.train, corpus.dev, corpus.test)] == [12_000, 1200, 1200]
@@ -67,3 +69,10 @@ def test_options_come_by_name():
 def test_impossible_plans_are_refused(options, sentence):
     with pytest.raises(ConfigError, match=sentence):
         Planted(**options)
+
+
+def test_repeated_evidence_is_marked_wherever_it_stands():
+    for document in Planted(documents=50, evidence_words=1, repeats=3)().train:
+        marked = [document.text[start:end] for start, end in document.rationale]
+        assert len(marked) == 3
+        assert len(set(marked)) == 1

@@ -201,7 +201,7 @@ def _of_run(
 def _documents(
     analysis: "OfRun", trained: "Trained", data: str, columns: dict[str, Any], quiet: bool
 ) -> "Documents":
-    """A file's documents, a corpus's test or train part, or a copy of SemEval-2013."""
+    """A file's documents, the part of a corpus that is looked at, or a copy of SemEval-2013."""
     from heedful.analysis.semeval import PREFIX, read_semeval
     from heedful.auditing.of_run import unseen
     from heedful.cli import show
@@ -213,10 +213,11 @@ def _documents(
         for sentence in notes if not quiet else ():
             show.note(f"note: {sentence}")
         return found
-    if analysis.part == "train":
+    if analysis.part in ("train", "dev"):
         if Path(data).is_file():
             return documents_to_audit(data, **columns)[0]
-        return find_corpus(data, **columns).train
+        corpus = find_corpus(data, **columns)
+        return corpus.train if analysis.part == "train" else corpus.dev
     found = documents_to_audit(data, **columns)[0]
     kept, trained_on = unseen(trained, found)
     if not quiet and len(kept) < len(found):

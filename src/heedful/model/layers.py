@@ -22,6 +22,7 @@ class Encoder(nn.Module, ABC):
 
     output_size: int
     reads_context = True  # False: a state depends on its own word alone
+    reads_words = True  # False: a state depends on no word at all, only on where it stands
     is_two_way = False  # True: the second half of a state has read the text from its end
     has_own_dropout = False  # True: it drops out of its inputs itself
 
@@ -63,6 +64,8 @@ class Blended(Encoder):
 
 class Places(Encoder):
     """A learned vector for each place in a text, whatever word stands there."""
+
+    reads_words = False
 
     def __init__(self, size: int, places: int) -> None:
         super().__init__()

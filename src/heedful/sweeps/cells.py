@@ -20,7 +20,7 @@ from heedful.jobs.fingerprint import digest
 from heedful.runs import folder_name
 from heedful.sweeps.grid import Changes, Data, Grid
 from heedful.sweeps.keys import with_keys
-from heedful.sweeps.requests import AnalysisRequest
+from heedful.sweeps.requests import AnalysisRequest, AuditRequest
 from heedful.text.documents import Corpus, Documents
 from heedful.training.settings import Settings
 from heedful.training.task import Task, find_corpus
@@ -87,13 +87,28 @@ class Source:
 
 @dataclass(frozen=True)
 class Cell:
-    """One training of a grid."""
+    """One training of a grid, and what is asked of it afterwards."""
 
     name: str  # of its run folder
     source: Source
     variant: str
     axes: Mapping[str, Any]  # values by key, as they were given
     settings: Settings
+    audit: AuditRequest | None = None
+    analyse: tuple[AnalysisRequest, ...] = ()
+
+    @classmethod
+    def named(
+        cls,
+        source: Source,
+        variant: str,
+        axes: Mapping[str, Any],
+        settings: Settings,
+        audit: AuditRequest | None = None,
+        analyse: tuple[AnalysisRequest, ...] = (),
+    ) -> "Cell":
+        """A cell under the name that its documents and settings give it."""
+        return cls(_name(source, settings), source, variant, axes, settings, audit, analyse)
 
     @property
     def seed(self) -> int:
@@ -134,7 +149,7 @@ def cells_of(grid: Grid, data_dir: Path | None = None) -> list[Cell]:
             axes = {str(key): _as_written(value) for key, value in values.items()}
             for seed in grid.seeds or (settings.training.seed,):
                 seeded = settings.with_(seed=seed)
-                cell = Cell(_name(source, seeded), source, variant, axes, seeded)
+                cell = Cell.named(source, variant, axes, seeded, grid.audit, grid.analyse)
                 if cell.name in cells:
                     raise ConfigError(
                         f"two cells are the same: ({cells[cell.name].label}) and ({cell.label}). "

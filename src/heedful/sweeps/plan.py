@@ -13,7 +13,6 @@ from heedful.errors import ConfigError
 from heedful.jobs.job import Job
 from heedful.runs import folder_name
 from heedful.sweeps.cells import Cell
-from heedful.sweeps.grid import Grid
 from heedful.sweeps.requests import AnalysisRequest, AuditRequest
 from heedful.sweeps.work import analyse_cell, audit_cell, measure_cell, train_cell
 
@@ -25,7 +24,6 @@ DOCUMENTS_PER_SHARE = 1000
 class Plan:
     """Everything that a sweep does, cell by cell."""
 
-    grid: Grid
     cells: list[Cell]
     folder: Path
     device: str
@@ -42,9 +40,9 @@ class Plan:
             beside={"data": cell.source.facts, "record": cell.record, "device": self.device},
         )
         if cell.attends:  # a model that pools has nothing to look at
-            if self.grid.audit is not None:
-                yield from self._audit(cell, self.grid.audit)
-            for request in self.grid.analyse:
+            if cell.audit is not None:
+                yield from self._audit(cell, cell.audit)
+            for request in cell.analyse:
                 yield self._analysis(cell, request)
 
     def _audit(self, cell: Cell, request: AuditRequest) -> Iterator[Job]:

@@ -12,7 +12,7 @@ The cells of the grid come first, in its order; then what other grids have left 
 """
 
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,11 +33,9 @@ TIMES = ("train_seconds", "audit_seconds", "analysis_seconds")
 def rows_of(
     folder: Path,
     cells: Sequence[tuple[Cell, Sequence[Job]]],
-    request: AuditRequest | None,
     outcomes: Mapping[str, Outcome],
 ) -> list[Row]:
     """A row per cell of the grid, then one per cell of other grids that was begun here."""
-    audit = request.folder if request else None
     rows = []
     for cell, jobs in cells:
         ended = [outcomes[job.name] for job in jobs if job.name in outcomes]
@@ -48,25 +46,26 @@ def rows_of(
             else _on_disk([folder / j.place for j in jobs])
         )
         about = {"run": cell.name, "in_grid": True, **cell.record, "state": state, "error": error}
-        rows.append({**about, **_numbers(folder / cell.name, audit if cell.attends else None)})
-    own = {cell.name for cell, _ in cells}
+        rows.append({**about, **_numbers(folder / cell.name, _audit_of(cell))})
+    own = {cell.name: _audit_of(cell) for cell, _ in cells}
+    preferred = set(own.values())
     for record in sorted(folder.glob(f"*/{runs.CELL}")):
         if record.parent.name not in own:
-            rows.append(_row_of_another(record.parent, audit))
+            rows.append(_row_of_another(record.parent, preferred))
     return rows
 
 
-def tables_of(
-    folder: Path,
-    cells: Sequence[Cell],
-    analysed: Sequence[AnalysisRequest],
-    audit: AuditRequest | None,
-) -> list[Row]:
+def _audit_of(cell: Cell) -> str | None:
+    """The folder of its audit within its run."""
+    return cell.audit.folder if cell.audit is not None and cell.attends else None
+
+
+def tables_of(folder: Path, cells: Sequence[Cell]) -> list[Row]:
     """The rows of all tables that analyses made and audits lean on, each with its cell."""
     return [
         {"run": cell.name, **cell.record, "table": f"{source}.{table}", **row}
         for cell in cells
-        for source, tables in _tables(folder / cell.name, analysed, audit)
+        for source, tables in _tables(folder / cell.name, cell.analyse, cell.audit)
         for table, rows in tables.items()
         for row in rows
     ]
@@ -121,11 +120,12 @@ def _on_disk(places: Sequence[Path]) -> tuple[str, str]:
     return "done", ""
 
 
-def _row_of_another(place: Path, audit: str | None) -> Row:
+def _row_of_another(place: Path, preferred: Collection[str | None]) -> Row:
     """The row of a cell that only another grid has."""
     record = RunFolder(place).read_json(runs.CELL)
     audits = sorted(path.parent.name for path in place.glob(f"audit-*/{runs.AUDIT}"))
-    chosen = audit if audit in audits or not audits else audits[-1]
+    last = audits[-1] if audits else None
+    chosen = next((audit for audit in audits if audit in preferred), last)
     state, error = _on_disk([place])
     about = {"run": place.name, "in_grid": False, **record, "state": state, "error": error}
     return {**about, **_numbers(place, chosen)}

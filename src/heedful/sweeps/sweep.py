@@ -21,7 +21,7 @@ from heedful.jobs.progress import JobWatcher
 from heedful.jobs.ray_workers import RayWorkers, import_ray
 from heedful.jobs.run import run_jobs
 from heedful.runs import RunFolder, environment_failures
-from heedful.sweeps.cells import cells_of
+from heedful.sweeps.cells import Cell, cells_of
 from heedful.sweeps.grid import Grid
 from heedful.sweeps.plan import Plan, label_of
 from heedful.sweeps.progress import SweepLines
@@ -85,13 +85,32 @@ def sweep(
     machine (`on="local"`) or of Ray (`on="ray"`, on the cluster at `address` or one started here),
     at most `cores` at once and within `memory` GiB. A cell that fails is a row that says why.
     """
-    device = _checked(on, address, device)
+    device = checked_device(on, address, device)
     grid = _as_grid(grid)
     grid.check_size(max_cells)
-    budget = Budget(cores, memory)
     cells = cells_of(grid, None if data_dir is None else Path(data_dir))
+    return sweep_cells(
+        cells, output, on=on, address=address, cores=cores, memory=memory, device=device,
+        watcher=watcher,
+    )  # fmt: skip
+
+
+def sweep_cells(
+    cells: list[Cell],
+    output: str | Path,
+    *,
+    on: str = "local",
+    address: str | None = None,
+    cores: int | None = None,
+    memory: float | None = None,
+    device: str = "cpu",
+    watcher: JobWatcher | None = None,
+) -> Sweep:
+    """Train every cell that is not done yet, and ask of each what it says."""
+    device = checked_device(on, address, device)
+    budget = Budget(cores, memory)
     folder = _made(Path(output))
-    by_cell = Plan(grid, cells, folder, device).jobs()
+    by_cell = Plan(cells, folder, device).jobs()
     if isinstance(watcher, SweepLines):
         watcher.labels = {j.name: label_of(j, cell) for cell, jobs in by_cell for j in jobs}
     is_done = all((folder / job.place / DONE).is_file() for _, jobs in by_cell for job in jobs)
@@ -109,16 +128,16 @@ def sweep(
         finally:
             engine.stop()
             with _locked(folder / runs.RESULTS_LOCK, waits=True):  # or old rows might go last
-                rows = rows_of(folder, by_cell, grid.audit, outcomes)
+                rows = rows_of(folder, by_cell, outcomes)
                 write_rows(folder / runs.RESULTS, rows, last=TIMES)
-                tables = tables_of(folder, cells, grid.analyse, grid.audit)
-                if grid.analyse:
+                tables = tables_of(folder, cells)
+                if any(cell.analyse for cell in cells):
                     found = [row for row in tables if not row["table"].startswith("audit.")]
                     write_rows(folder / runs.ANALYSES, found)
     return Sweep(folder, rows, tables, is_done)
 
 
-def _checked(on: str, address: str | None, device: str) -> str:
+def checked_device(on: str, address: str | None, device: str) -> str:
     """The device by its name, once the request makes sense."""
     if on not in ENGINES:
         raise UsageError(f"no engine named {on!r}.{nearest(on, ENGINES)} Known: local, ray.")

@@ -44,7 +44,9 @@ class OfTraining(Analysis):
 class OfRun(Analysis):
     """An analysis of a finished run, on documents if it needs some."""
 
-    part: ClassVar[Literal["train", "test"] | None] = "test"  # of a corpus; None: needs no data
+    part: ClassVar[Literal["train", "dev", "test"] | None] = (
+        "test"  # of a corpus; None: needs no data
+    )
 
     @abstractmethod
     def analyse(self, trained: Trained, documents: Documents, seed: int) -> Result:

@@ -42,7 +42,7 @@ class Plausible(Question):
             return Measured({})
         subject, reading = chunk.subject, chunk.reading
         draws = chunk.rng.random((chunk.settings.random_draws, *reading.weights.shape))
-        of_draws = [_tests(chunk, draw + reading.support) for draw in draws]
+        of_draws = [_tests(chunk, draw) for draw in draws]
         columns = {
             f"{test}_random": np.mean([one[test] for one in of_draws], axis=0)
             for test in (*SIMPLE, *IOU)

@@ -61,9 +61,8 @@ class Telling(Question):
         rankings = {"attention": reading.weights} | {
             measure: chunk.importance(measure) for measure in BEST_OF if measure in subject.measures
         }
-        draws = chunk.rng.random((settings.random_draws, *reading.weights.shape))
-        # Random rankings put the support first, as attention does.
-        at_random = [draw + reading.support for draw in draws]
+        # Over all words: within the support of sparse attention there may be nothing to rank.
+        at_random = list(chunk.rng.random((settings.random_draws, *reading.weights.shape)))
         columns = _tested(chunk, everyone, [*rankings.values(), *at_random])
         named = _named(columns[: len(rankings)], rankings)
         named |= _named([np.mean(columns[len(rankings) :], axis=0)], ["random"])

@@ -1,0 +1,1 @@
+"""How often is a test wrong? Models whose answer is known, audited and counted."""

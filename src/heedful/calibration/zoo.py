@@ -1,0 +1,181 @@
+"""The zoo as it is written down: kinds of models with a known answer, and settings to make them in.
+
+zoo.toml -> Zoo: which models there are, what is true of each by question, and how that is known.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Any, Literal
+
+import tomllib
+
+from heedful.config import from_plain
+from heedful.errors import ConfigError
+
+CONSTRUCTION = "construction"
+MOST_CELLS = 120
+Answer = Literal["holds", "fails"]
+
+# What a truth may be checked by, in words.
+QUANTITIES = {
+    "accuracy": "accuracy, of what the evidence allows (1 less the noise)",
+    "evidence_mass": "attention on the evidence",
+    "relative_mass": "attention on the evidence, in units of what even weights put there",
+    "own_influence": "share of a state's influence that comes from its own word, above 1/n",
+    "moved": "how far permuted weights move the prediction, of what losing all states does",
+}
+
+# Tests that measure what a truth was checked by: they would be scored on themselves.
+DEFINING = {
+    "evidence_mass": ("auprc", "token_f1", "iou_f1", "attention-score AUC"),
+    "relative_mass": ("auprc", "token_f1", "iou_f1", "attention-score AUC"),
+    "own_influence": ("own influence",),
+    "moved": ("permutation", "uniform"),
+}
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What is true of a model on one question, and how that is known."""
+
+    answer: Answer
+    by: str  # the way it is made, or a quantity that was checked
+
+    @classmethod
+    def parse(cls, said: str) -> "Truth":
+        """'holds by construction', 'fails by evidence_mass'."""
+        answer, _, by = said.partition(" by ")
+        if answer not in ("holds", "fails") or by not in (CONSTRUCTION, *QUANTITIES):
+            raise ConfigError(f"a truth reads 'holds by construction' or the like, not {said!r}.")
+        return cls(answer, by)  # type: ignore[arg-type]
+
+    def is_defined_by(self, test: str) -> bool:
+        """Whether the test measures the very quantity that the truth was checked by."""
+        return test in DEFINING.get(self.by, ())
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What the documents are like that models are trained on."""
+
+    name: str
+    half: int  # 1 or 2: which half of the settings it belongs to
+    data: str  # a corpus
+    words: int  # of a document
+    evidence: int  # different words that say the label
+    repeats: int = 1  # how often each stands there
+    noise: float = 0.0  # share of documents with another label's evidence
+    classes: int = 2
+    language: Literal["made up", "real"] = "made up"
+
+    @property
+    def has_one_word(self) -> bool:
+        """Whether a single word decides, and nothing else says the same."""
+        return self.evidence == self.repeats == 1
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A way to make a model, and what is true of it."""
+
+    name: str
+    says: str
+    explains: bool  # whether its attention may be shown as an explanation
+    model: Mapping[str, Any]  # its settings
+    checks: Mapping[str, tuple[float, ...]]  # quantity: at least this, at most that
+    truth: Mapping[str, Truth]  # by question
+    with_one_word: Mapping[str, Truth] = field(default_factory=dict)  # also, where one decides
+    settings: tuple[str, ...] = ()
+    deep: tuple[str, ...] = ()  # settings in which twins are trained too
+    quick: tuple[str, ...] = ()  # settings of the quick zoo
+
+    def truth_in(self, setting: Setting) -> dict[str, Truth]:
+        """What is true by question in a setting."""
+        return {**self.truth, **(self.with_one_word if setting.has_one_word else {})}
+
+    def failed_checks(self, found: Mapping[str, float]) -> list[str]:
+        """The checks that a model does not pass, in words."""
+        return [
+            f"{name} {found[name]:.2f}, not {in_words(bounds)}"
+            for name, bounds in self.checks.items()
+            if not is_within(found[name], bounds)
+        ]
+
+
+@dataclass(frozen=True)
+class Member:
+    """One model of the zoo."""
+
+    kind: Kind
+    setting: Setting
+    seed: int
+    is_deep: bool
+
+    @property
+    def name(self) -> str:
+        """What a person calls it."""
+        return f"{self.kind.name}, {self.setting.name}, seed {self.seed}"
+
+
+@dataclass(frozen=True)
+class Zoo:
+    """Everything that zoo.toml says."""
+
+    version: int
+    shared: Mapping[str, Any]
+    audit: Mapping[str, Any]
+    settings: tuple[Setting, ...]
+    kinds: tuple[Kind, ...]
+
+    def members(self, seeds: int = 1, *, is_quick: bool = False) -> Iterator[Member]:
+        """The models, kind by kind; quick: one or two of each, none of them deep."""
+        for kind in self.kinds:
+            for setting in self.settings:
+                if setting.name in (kind.quick if is_quick else kind.settings):
+                    for seed in range(1, seeds + 1):
+                        is_deep = setting.name in kind.deep and seed == 1 and not is_quick
+                        yield Member(kind, setting, seed, is_deep)
+
+
+@cache
+def read_zoo() -> Zoo:
+    """The zoo that comes with the package."""
+    said = (files("heedful.calibration") / "zoo.toml").read_text(encoding="utf-8")
+    plain = tomllib.loads(said)
+    settings = tuple(from_plain(Setting, one, "setting: ") for one in plain["settings"])
+    names = tuple(setting.name for setting in settings)
+    kinds = tuple(_kind(one, names) for one in plain["kinds"])
+    return Zoo(plain["version"], plain["shared"], plain["audit"], settings, kinds)
+
+
+def is_within(value: float, bounds: tuple[float, ...]) -> bool:
+    """Whether a value is at least the first and at most the second of one or two bounds."""
+    return value >= bounds[0] and (len(bounds) == 1 or value <= bounds[1])
+
+
+def in_words(bounds: tuple[float, ...]) -> str:
+    """'at least 0.9', 'at most 0.5', '0.8 to 1.25'."""
+    if len(bounds) == 1:
+        return f"at least {bounds[0]:g}"
+    return f"at most {bounds[1]:g}" if bounds[0] == 0 else f"{bounds[0]:g} to {bounds[1]:g}"
+
+
+def _kind(plain: Mapping[str, Any], settings: tuple[str, ...]) -> Kind:
+    chosen = settings if plain["settings"] == "all" else tuple(plain["settings"])
+    for name in (*chosen, *plain.get("deep", ()), *plain.get("quick", ())):
+        if name not in settings:
+            raise ConfigError(f"kind {plain['name']!r} names a setting {name!r} that is not there.")
+    return Kind(
+        name=plain["name"],
+        says=plain["says"],
+        explains=plain["explains"],
+        model=plain["model"],
+        checks={name: tuple(bounds) for name, bounds in plain["checks"].items()},
+        truth={q: Truth.parse(said) for q, said in plain["truth"].items()},
+        with_one_word={q: Truth.parse(said) for q, said in plain.get("with_one_word", {}).items()},
+        settings=chosen,
+        deep=tuple(plain.get("deep", ())),
+        quick=tuple(plain.get("quick", ())),
+    )
