@@ -15,6 +15,7 @@ from heedful.text.datasets.planted import Planted
 from heedful.text.documents import Document, Documents
 
 QUICK = AuditSettings(search=Adversarial(steps=60, learning_rate=0.1))
+pytestmark = pytest.mark.usefixtures("cuts_by_hand")
 
 
 def train(corpus, **options):

@@ -244,6 +244,7 @@ def test_a_module_in_half_precision_is_audited_too():
     assert result.columns["permuted_tvd"].max() > 0
 
 
+@pytest.mark.usefixtures("cuts_by_hand")
 def test_weights_that_the_decision_ignores_may_not_be_shown(trained, planted):
     class Deaf(Wrapped):
         def decide(self, states, weights):

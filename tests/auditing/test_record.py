@@ -1,15 +1,17 @@
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import heedful
 from heedful.auditing.audit import audit
-from heedful.auditing.record import Audit, plain
+from heedful.auditing.record import Answer, Audit, plain
 from heedful.errors import RunError
 from heedful.text.documents import Document, Documents
 from tests.auditing.doubles import a_subject
+from tests.auditing.points import POINTS
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +32,55 @@ def test_a_saved_audit_comes_back_whole(found, tmp_path):
         np.testing.assert_array_equal(column, again.columns[name])
     assert again.answer("telling").tests[0].name == found.answer("telling").tests[0].name
     assert heedful.Audit is Audit
+
+
+def test_a_saved_audit_says_by_which_points_it_was_judged(found, tmp_path):
+    judged = replace(found, calibration=POINTS)
+    judged.save(tmp_path / "a")
+    stored = json.loads((tmp_path / "a/audit.json").read_text())
+    assert stored["cuts"] == POINTS.cuts
+    assert stored["calibration"]["made"]["version"] == "by-hand-3"
+    again = Audit.load(tmp_path / "a")
+    assert again.calibration == POINTS
+    assert again.caveat == judged.caveat
+
+
+def test_an_audit_from_before_cuts_were_measured_shows_the_cuts_it_had(found, tmp_path):
+    found.save(tmp_path / "a")
+    stored = json.loads((tmp_path / "a/audit.json").read_text())
+    del stored["calibration"]
+    stored["cuts"] = {"comprehensiveness": 0.5}
+    (tmp_path / "a/audit.json").write_text(json.dumps(stored))
+    old = Audit.load(tmp_path / "a")
+    assert old.calibration.cuts == {"comprehensiveness": 0.5}
+    assert old.calibration.said_of("comprehensiveness") == "cut 0.5: not calibrated"
+    assert not old.calibration.is_measured
+    old.save(tmp_path / "b")
+    assert Audit.load(tmp_path / "b").calibration == old.calibration
+
+
+def test_the_caveat_counts_what_is_judged_and_says_by_what(found):
+    def an_answer(question, *judgements):
+        (test, *_) = found.answer("telling").tests
+        tests = tuple(replace(test, name=name, judgement=j) for name, j in judgements)
+        return Answer(question, "", "undecided" if tests else None, tests)
+
+    answers = (
+        an_answer("telling", ("comprehensiveness", "undecided"), ("sufficiency", "reported")),
+        an_answer("needed", ("accuracy over uniform", "supported")),
+        an_answer("stable"),
+    )
+    audit = replace(found, answers=answers, calibration=POINTS)
+    assert audit.caveat == (
+        "2 of 3 tests are judged, by cuts measured on 77 models with a known answer (calibration "
+        "by-hand-3), accuracy over uniform by points of accuracy. Not asked: stable."
+    )
+    assert replace(audit, answers=answers[1:2]).caveat == (
+        "1 of 1 tests are judged, accuracy over uniform by points of accuracy."
+    )
+    assert (
+        replace(audit, answers=answers[2:]).caveat == "0 of 0 tests are judged. Not asked: stable."
+    )
 
 
 def test_a_frame_has_a_row_per_document_and_a_column_per_number(found):

@@ -1,7 +1,12 @@
 import pytest
 
+from heedful.auditing import operating
+from heedful.auditing.operating import OperatingPoints
 from heedful.auditing.rules import answer, judge, verdict
 from heedful.auditing.summary import Score
+from tests.auditing.points import a_point
+
+CUTS = {"permutation": 0.1}
 
 
 def a_score(interval, spread=(0.1, 0.2)):
@@ -18,16 +23,17 @@ def a_score(interval, spread=(0.1, 0.2)):
     ],
 )
 def test_a_judged_test_is_read_by_its_whole_interval(interval, spread, judgement):
-    assert judge("permutation", a_score(interval, spread), "higher", 100) == judgement
+    assert judge("permutation", a_score(interval, spread), "higher", 100, cuts=CUTS) == judgement
 
 
 def test_a_test_without_a_measured_cut_is_only_reported():
-    assert judge("uniform", a_score((0.9, 1.0)), "higher", 100) == "reported"
+    assert judge("uniform", a_score((0.9, 1.0)), "higher", 100, cuts=CUTS) == "reported"
 
 
 def test_where_no_weights_move_the_prediction_attention_is_contradicted():
     nothing = a_score((float("nan"), float("nan")), (0.0, 0.0))
-    assert judge("permutation", nothing, "higher", 100, cannot_move=True) == "contradicted"
+    found = judge("permutation", nothing, "higher", 100, cannot_move=True, cuts=CUTS)
+    assert found == "contradicted"
 
 
 @pytest.mark.parametrize(
@@ -58,6 +64,15 @@ def test_the_verdict_rests_on_decisive_and_telling(decisive, telling, expected):
 
 def test_a_few_documents_decide_nothing_however_often_they_are_repeated():
     sure = a_score((0.9, 1.0))
-    assert judge("permutation", sure, "higher", 19) == "undecided"
-    assert judge("permutation", sure, "higher", 20) == "supported"
-    assert judge("permutation", sure, "higher", 2, cannot_move=True) == "undecided"
+    assert judge("permutation", sure, "higher", 19, cuts=CUTS) == "undecided"
+    assert judge("permutation", sure, "higher", 20, cuts=CUTS) == "supported"
+    assert judge("permutation", sure, "higher", 2, cannot_move=True, cuts=CUTS) == "undecided"
+
+
+@pytest.mark.parametrize(("cut", "judgement"), [(0.2, "supported"), (0.4, "contradicted")])
+def test_a_test_is_judged_by_the_cut_of_the_points_that_ship(cut, judgement, monkeypatch):
+    points = OperatingPoints((a_point("uniform", cut), a_point("flip", cut, is_judged=False)))
+    monkeypatch.setattr(operating, "shipped", lambda: points)
+    assert judge("uniform", a_score((0.25, 0.35)), "higher", 100) == judgement
+    assert judge("flip", a_score((0.25, 0.35)), "higher", 100) == "reported"
+    assert judge("permutation", a_score((0.25, 0.35)), "higher", 100) == "reported"

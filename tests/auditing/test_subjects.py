@@ -34,6 +34,7 @@ def twin():
     return made.fit(texts, [text.split()[0] for text in texts])
 
 
+@pytest.mark.usefixtures("cuts_by_hand")
 def test_a_function_with_weights_beside_it_gets_the_questions_it_can_be_asked():
     points = {"good": 2.0, "bad": -2.0}
     documents = Documents(

@@ -427,6 +427,7 @@ def trained() -> LoadedTransformer:
     return of_pair(*fine_tuned(), "planted")
 
 
+@pytest.mark.usefixtures("cuts_by_hand")
 def test_a_model_fine_tuned_on_planted_evidence_is_supported(trained):
     documents = planted_documents(24, seed=7)
     subjects, _ = subjects_of(trained, ["last-cls", "mean-layers"])
@@ -437,6 +438,7 @@ def test_a_model_fine_tuned_on_planted_evidence_is_supported(trained):
     assert result.sentence.startswith("This model's attention may be shown as an explanation")
 
 
+@pytest.mark.usefixtures("cuts_by_hand")
 def test_what_a_model_at_chance_shows_is_not_supported_however_well_it_tells(trained):
     documents = planted_documents(24, seed=7)
     swapped = Documents(replace(d, label=CLASSES[d.label == "bad"]) for d in documents)

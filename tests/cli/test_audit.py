@@ -30,6 +30,21 @@ def test_an_audit_ends_in_a_sentence_and_answers_in_the_products_order(heedful, 
     assert "needed: not asked: it takes models trained anew" in answer.out
 
 
+@pytest.mark.usefixtures("cuts_by_hand")
+def test_an_audit_says_how_often_each_test_is_right(heedful, run, marked):
+    answer = heedful("audit", run, marked, "--ask", "decisive", "-o", "audit")
+    assert answer.code == 0, answer.err
+    assert "1 of 3 tests are judged, by cuts measured on 77 models" in answer.out
+    assert "cut 0.1 · on models with a known answer: catches 94% of 41 that fail" in answer.out
+    assert answer.out.count("    not calibrated\n") == 2
+    assert "the verdict caught 92% of 30 that lie" in answer.out
+    saved = json.loads(Path("audit/audit.json").read_text())
+    assert saved["calibration"]["made"]["version"] == "by-hand-3"
+    page = Path("audit/report.html").read_text()
+    assert "calibration by-hand-3" in page
+    assert "catches 94% of 41 that fail" in page
+
+
 def test_files_hold_everything_and_can_be_opened_elsewhere(heedful, run, marked, planted):
     answer = heedful("audit", run, marked, "-o", "audit", "--json")
     assert answer.code == 0, answer.err

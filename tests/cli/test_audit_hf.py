@@ -53,6 +53,8 @@ def test_readings_are_audited_side_by_side_and_the_answer_ends_in_a_sentence(
     assert "its classifier reads the first position" in answer.out
     assert "needed: not asked: it takes models trained anew" in answer.out
     assert "hold for all 9 readings together" in answer.out
+    assert "tests are judged" in answer.out
+    assert "Rates are of small models on planted evidence" in answer.out
     assert lines[-1].startswith("No reading of this model's attention may be shown so far: ")
     ranked = json.loads(Path("audit/readings.json").read_text())
     assert len(ranked["ranking"]) == 9

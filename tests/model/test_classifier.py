@@ -3,6 +3,7 @@ import pytest
 import torch
 from torch import nn
 
+from heedful.errors import ConfigError
 from heedful.model.build import ModelSettings, build_model
 from heedful.model.classifier import AttentionClassifier
 from heedful.model.encoders import encoders
@@ -68,6 +69,44 @@ def test_two_classes_share_one_vector_whose_sigmoid_is_the_probability():
 def test_separate_keys_come_from_an_encoder_of_their_own(keys):
     trace = model(keys=keys)(a_batch(4))
     assert torch.equal(trace.keys, trace.hidden) == (keys == "shared")
+
+
+def test_keys_may_come_from_another_encoder_of_another_size():
+    classifier = model(encoder="places:hidden_size=5", keys="bilstm:hidden_size=3", query="text")
+    trace = classifier(a_batch(4, 2))
+    assert trace.hidden.shape[-1] == 5
+    assert trace.keys.shape[-1] == 6
+    assert trace.logits.isfinite().all()
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"keys": "seperate"}, "no keys named 'seperate'. Did you mean 'separate'?"),
+        ({"keys": "bilstm:size=3"}, "size"),
+        ({"keys": "pretrained"}, "keys of another encoder are made from word vectors"),
+        ({"encoder": "pretrained", "keys": "mlp"}, "keys of another encoder are made"),
+    ],
+)
+def test_keys_that_nothing_can_make_are_a_sentence(changes, sentence):
+    with pytest.raises(ConfigError, match=sentence.replace("?", r"\?")):
+        settings(**changes)
+
+
+def test_where_all_states_of_a_text_are_the_same_no_weights_move_the_decision():
+    classifier = model(encoder="blended:share=1.0", keys="embedding").double()
+    batch = a_batch(5, 2)
+    trace = classifier(batch)
+    other = torch.rand_like(trace.weights) * batch.is_token
+    other = other / other.sum(dim=1, keepdim=True)
+    torch.testing.assert_close(classifier.decide(trace.hidden, other), trace.logits)
+
+
+def test_where_states_are_places_only_the_weights_can_tell_two_texts_apart():
+    classifier = model(encoder="places", keys="bilstm:hidden_size=3")
+    one, other = classifier(a_batch(5)), classifier(a_batch(5, vocabulary=9))
+    assert torch.equal(one.hidden, other.hidden)
+    assert not torch.equal(one.weights, other.weights)
 
 
 def test_with_separate_keys_the_values_get_no_gradient_from_the_weights():

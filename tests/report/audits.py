@@ -5,8 +5,9 @@ import re
 import numpy as np
 
 from heedful.auditing.record import Answer, Audit, ShownDocument, TestResult
-from heedful.auditing.rules import CUTS, Judgement, Verdict, answer, verdict
+from heedful.auditing.rules import Judgement, Verdict, answer, verdict
 from heedful.auditing.summary import Score
+from tests.auditing.points import POINTS
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -65,9 +66,9 @@ def result(
     spread = (min(spread), max(spread))
     score = Score(value, floor, ceiling, share, interval, spread, 400, 3)
     judgement: Judgement = "reported"
-    if name in CUTS:
-        judgement = "supported" if interval[0] > CUTS[name] else "undecided"
-        judgement = "contradicted" if interval[1] < CUTS[name] else judgement
+    if (cut := POINTS.cuts.get(name)) is not None:
+        judgement = "supported" if interval[0] > cut else "undecided"
+        judgement = "contradicted" if interval[1] < cut else judgement
     return TestResult(question, name, better, score, judgement, note)
 
 
@@ -251,6 +252,7 @@ def made_audit(honesty: float = 0.3, documents: int = 400, seed: int = 0) -> Aud
         },
         settings={"permutations": 100, "seed": 0, "search": {"steps": 500, "candidates": 5},
                   "fractions": [0.01, 0.05, 0.1, 0.2, 0.5]},
+        calibration=POINTS,
     )  # fmt: skip
 
 

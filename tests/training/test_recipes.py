@@ -140,7 +140,7 @@ QUICK = AuditSettings(search=Adversarial(steps=40, learning_rate=0.1), sampled_d
 
 
 @pytest.fixture(scope="module")
-def audited():
+def audited(cuts_by_hand):
     corpus = Planted(documents=2000)()
     found = {}
     for name in ("standard", "deceptive:deception_weight=1.0"):

@@ -238,18 +238,21 @@ def test_a_base_of_another_vocabulary_is_refused(tmp_path):
         fitted(Adversary(base=str(tmp_path / "other"), epochs=1))
 
 
-def test_deceptive_looks_away_from_the_given_words():
+@pytest.mark.parametrize("looks_there", [False, True])
+def test_deceptive_looks_away_from_the_given_words_or_at_nothing_else(looks_there):
     from heedful.training.recipes.deceptive import Deceptive
 
     classifier = fitted(
-        Deceptive(words=("film", "plot"), deception_weight=3.0, epochs=25), dropout=0.0,
-        optimizer="adam:learning_rate=0.05",
+        Deceptive(
+            words=("film", "plot"), deception_weight=3.0, looks_there=looks_there, epochs=25
+        ),
+        dropout=0.0, optimizer="adam:learning_rate=0.05",
     )  # fmt: skip
     mass = [
         sum(w for word, w in zip(a.words, a.weights, strict=True) if word in ("film", "plot"))
         for a in classifier.attention(TEXTS[:4])
     ]
-    assert max(mass) < 0.1
+    assert min(mass) > 0.9 if looks_there else max(mass) < 0.1
     with pytest.raises(ConfigError, match="look away from 'zebra'"):
         fitted(Deceptive(words=("zebra",), epochs=1))
 

@@ -6,6 +6,7 @@ why. Shares are of models, with 95% intervals.
 """
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cache, cached_property
@@ -17,6 +18,12 @@ from heedful.errors import RunError
 
 SCHEMA = 1
 FILE_NAME = "operating_points.json"
+NOT_CALIBRATED = "not calibrated"
+READ_ON = "docs/calibration.md"
+SCOPE = (
+    "Rates are of small models on planted evidence: they say how the tests behave there, not on "
+    f"your data ({READ_ON})."
+)
 
 
 @dataclass(frozen=True)
@@ -53,6 +60,36 @@ class OperatingPoint:
             return None
         return (self.power.value + 1 - self.false_alarms.value) / 2
 
+    @property
+    def rates(self) -> str:
+        """How often it is right, in words; nothing if that was not measured."""
+        return self._rates(" that fail", " that hold")
+
+    @property
+    def known(self) -> str:
+        """How often it is right, or why nobody can say."""
+        if self.rates:
+            return f"on models with a known answer: {self.rates}"
+        return self.note or NOT_CALIBRATED
+
+    @property
+    def sentence(self) -> str:
+        """Its cut or why it is not judged, and how often it is right, in a line."""
+        if self.is_judged and self.cut is not None:
+            return f"cut {self.cut:.3g}{' · ' if self.rates else ': '}{self.known}"
+        if self.rates and self.note:
+            return f"not judged: {self.note} · {self._rates()}"
+        return f"not judged{' · ' if self.rates else ': '}{self.known}"
+
+    def _rates(self, failing: str = "", holding: str = "") -> str:
+        said = []
+        if self.power is not None:
+            said.append(f"catches {self.power.value:.0%} of {self.power.models}{failing}")
+        if self.false_alarms is not None:
+            share, models = self.false_alarms.value, self.false_alarms.models
+            said.append(f"false alarms on {share:.0%} of {models}{holding}")
+        return ", ".join(said)
+
 
 @dataclass(frozen=True)
 class OperatingPoints:
@@ -80,6 +117,32 @@ class OperatingPoints:
         """A name for this calibration."""
         return str(self.made.get("version", "unknown"))
 
+    @property
+    def is_measured(self) -> bool:
+        """Whether the cuts come from a calibration; those of the oldest audits do not."""
+        return bool(self.made)
+
+    @property
+    def origin(self) -> str:
+        """Where the cuts come from, as the end of a sentence."""
+        if not self.is_measured:
+            return "cuts that were not measured"
+        models = self.made.get("models", self.made.get("members"))
+        on = "models" if models is None else f"{models} models"
+        return f"cuts measured on {on} with a known answer (calibration {self.version})"
+
+    def said_of(self, test: str) -> str:
+        """A test's cut and how often it is right, in a line."""
+        point = self.of(test)
+        return NOT_CALIBRATED if point is None else point.sentence
+
+    @property
+    def track_record(self) -> str:
+        """How often the verdict was right on held-out models, and what such rates are worth."""
+        if not self.is_measured:
+            return ""
+        return " ".join(filter(None, (_verdict_sentence(self.verdict), SCOPE)))
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data, as the file holds it."""
         return {
@@ -98,7 +161,13 @@ class OperatingPoints:
                 f"{SCHEMA}. Make them again with `heedful calibrate`."
             )
         points = tuple(
-            OperatingPoint(**{**point, **{name: _share(point[name]) for name in SHARES}})
+            OperatingPoint(
+                **{
+                    **point,
+                    "cut": None if point["cut"] is None else float(point["cut"]),
+                    **{name: _share(point[name]) for name in SHARES},
+                }
+            )
             for point in stored["points"]
         )
         return cls(points, stored["made"], stored["verdict"])
@@ -113,7 +182,32 @@ SHARES = ("power", "false_alarms", "auc")
 
 
 def _share(stored: Mapping[str, Any] | None) -> Share | None:
-    return None if stored is None else Share(**stored)
+    """A share as JSON holds it: 1.0 may stand as 1, and what is not a number as null."""
+    if stored is None or stored["value"] is None:
+        return None
+    low, high = (math.nan if stored[end] is None else float(stored[end]) for end in ("low", "high"))
+    return Share(float(stored["value"]), low, high, stored["models"])
+
+
+def _verdict_sentence(found: Mapping[str, Any]) -> str:
+    """How often the verdict caught models that lie and refused honest ones; what is known of it."""
+
+    def those(kind: str) -> str:
+        models = found.get(kind)
+        return "those" if models is None else str(models)
+
+    said = []
+    if (caught := found.get("liars_caught")) is not None:
+        stopped = found.get("liars_not_passed")
+        beside = "" if stopped is None else f" (let {1 - stopped:.0%} pass)"
+        said.append(f"caught {caught:.0%} of {those('liars')} that lie{beside}")
+    if (refused := found.get("honest_refused")) is not None:
+        passed = found.get("honest_passed")
+        beside = "" if passed is None else f" (let {passed:.0%} pass)"
+        said.append(f"refused {refused:.0%} of {those('honest')} that are honest{beside}")
+    if not said:
+        return ""
+    return f"On held-out models with a known answer the verdict {' and '.join(said)}."
 
 
 @cache

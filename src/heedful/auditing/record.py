@@ -16,8 +16,10 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from heedful import runs
+from heedful.auditing import operating
 from heedful.auditing.metrics.registry import Better
-from heedful.auditing.rules import CUTS, SENTENCES, Judgement, Verdict
+from heedful.auditing.operating import OperatingPoint, OperatingPoints
+from heedful.auditing.rules import SENTENCES, Judgement, Verdict
 from heedful.auditing.summary import Score
 from heedful.errors import RunError, UnknownName
 from heedful.runs import RunFolder, environment_failures
@@ -99,6 +101,7 @@ class Audit:
     available: int  # documents there were to choose from
     about: dict[str, Any] = field(default_factory=dict)  # what was audited: name, data, accuracy, …
     settings: dict[str, Any] = field(default_factory=dict)
+    calibration: OperatingPoints = field(default_factory=lambda: operating.shipped())  # judged by
 
     @property
     def sentence(self) -> str:
@@ -110,12 +113,13 @@ class Audit:
         """What the verdict rests on, in a sentence."""
         tests = [test for answer in self.answers for test in answer.tests]
         judged = [test.name for test in tests if test.judgement != "reported"]
+        otherwise = [name for name in judged if name not in self.calibration.cuts]
+        ways = [f"by {self.calibration.origin}"] if len(otherwise) < len(judged) else []
+        ways += [f"{', '.join(otherwise)} by points of accuracy"] if otherwise else []
         unasked = [answer.question for answer in self.answers if answer.judgement is None]
-        silent = f"; not asked: {', '.join(unasked)}" if unasked else ""
-        return (
-            f"Provisional: {len(judged)} of {len(tests)} tests are judged "
-            f"({', '.join(judged) or 'none'}), by cuts that are not yet calibrated{silent}."
-        )
+        silent = f" Not asked: {', '.join(unasked)}." if unasked else ""
+        told = ", ".join([f"{len(judged)} of {len(tests)} tests are judged", *ways])
+        return f"{told}.{silent}"
 
     @property
     def documents(self) -> int:
@@ -152,7 +156,8 @@ class Audit:
             "documents_available": self.available,
             "documents_of_one_word": self.single_words,
             "answers": [_plain_answer(answer) for answer in self.answers],
-            "cuts": CUTS,
+            "cuts": self.calibration.cuts,
+            "calibration": plain(self.calibration.to_dict()),
             "about": self.about,
             "settings": plain(self.settings),
             "evidence": {name: plain(list(rows)) for name, rows in self.evidence.items()},
@@ -218,6 +223,7 @@ class Audit:
             available=stored["documents_available"],
             about=stored["about"],
             settings=stored["settings"],
+            calibration=_read_calibration(stored),
         )
 
 
@@ -236,6 +242,21 @@ def _plain_answer(answer: Answer) -> dict[str, Any]:
     tests = [plain(asdict(test)) for test in answer.tests]
     facts = {"question": answer.question, "asks": answer.asks, "reason": answer.reason}
     return {**facts, "judgement": answer.judgement or "not asked", "tests": tests}
+
+
+def _read_calibration(stored: dict[str, Any]) -> OperatingPoints:
+    """What an audit was judged by; the oldest hold nothing but cuts, which nobody had measured."""
+    if "calibration" in stored:
+        return OperatingPoints.from_dict(stored["calibration"])
+    questions = {
+        test["name"]: answer["question"] for answer in stored["answers"] for test in answer["tests"]
+    }
+    return OperatingPoints(
+        tuple(
+            OperatingPoint(questions.get(test, ""), test, float(cut), True, None, None, None)
+            for test, cut in stored.get("cuts", {}).items()
+        )
+    )
 
 
 def _read_answer(stored: dict[str, Any]) -> Answer:

@@ -1,8 +1,10 @@
 """The rules of the verdict, all in one place.
 
-A test is *judged* only once its cut has been measured on models with a known answer. Until then one
-test of three questions is judged with a provisional cut; all others are *reported*. `needed` is a
-gain in points of accuracy, which means the same everywhere: its cut is 0.5 points.
+A test is *judged* by a cut that was measured on models with a known answer (`heedful calibrate`;
+the points ship with the package). A test that does not reach useful power there at 5% false alarms,
+that would push those of its question above 5%, or that was asked of too few models is *reported*:
+shown, never judged.
+`needed` is a gain in points of accuracy, which means the same everywhere: its cut is 0.5 points.
 
     supported      the whole interval of the score lies above the cut
     contradicted   the whole interval lies below it
@@ -14,18 +16,15 @@ contradicts, else undecided. Attention "may not be shown" if decisive or telling
 "may be shown" if both are supported, else it "has not been shown to be safe".
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
+from heedful.auditing import operating
 from heedful.auditing.metrics.registry import Better
 from heedful.auditing.summary import Interval, Score
 
 Judgement = Literal["supported", "contradicted", "undecided", "reported"]
 Verdict = Literal["may", "may-not", "not-safe"]
-
-# Provisional: an honest model on planted evidence scores about 0.4 on permutation, since several
-# states carry the same message; the other two ask for half of what the best measure reaches.
-CUTS = {"permutation": 0.1, "comprehensiveness": 0.5, "auprc": 0.5}
 
 GAIN = 0.005  # of accuracy over twins with uniform weights: what attention must be worth
 
@@ -39,14 +38,21 @@ SENTENCES: dict[Verdict, str] = {
 
 
 def judge(
-    test: str, score: Score, better: Better, distinct: int, *, cannot_move: bool = False
+    test: str,
+    score: Score,
+    better: Better,
+    distinct: int,
+    *,
+    cannot_move: bool = False,
+    cuts: Mapping[str, float] | None = None,
 ) -> Judgement:
     """The judgement on one test over so many different documents.
 
     `cannot_move`: no weights at all move the prediction. Attention then decides nothing, and that
-    is an answer, not a lack of power.
+    is an answer, not a lack of power. `cuts` by test: those that came with the package, if none.
     """
-    if test not in CUTS:
+    cuts = operating.shipped().cuts if cuts is None else cuts
+    if test not in cuts:
         return "reported"
     if min(distinct, score.documents) < FEWEST:
         return "undecided"
@@ -54,10 +60,15 @@ def judge(
         return "contradicted"
     if not score.separates(better):
         return "undecided"
-    low, high = score.interval
-    if low > CUTS[test]:
+    return compared(score.interval, cuts[test])
+
+
+def compared(interval: Interval, cut: float) -> Judgement:
+    """The judgement on an interval by a cut; undecided without an interval."""
+    low, high = interval
+    if low > cut:
         return "supported"
-    return "contradicted" if high < CUTS[test] else "undecided"
+    return "contradicted" if high < cut else "undecided"
 
 
 def judge_gain(interval: Interval, distinct: int) -> Judgement:

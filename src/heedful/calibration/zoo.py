@@ -3,13 +3,12 @@
 zoo.toml -> Zoo: which models there are, what is true of each by question, and how that is known.
 """
 
+import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
-
-import tomllib
 
 from heedful.config import from_plain
 from heedful.errors import ConfigError

@@ -7,6 +7,7 @@ import typer
 from heedful.cli import (
     analyse,
     audit,
+    calibrate,
     compare,
     demo,
     explain,
@@ -33,6 +34,7 @@ app.command("explain")(explain.explain)
 app.command("audit")(audit.audit)
 app.command("compare")(compare.compare)
 app.command("sweep")(sweep.sweep)
+app.command("calibrate")(calibrate.calibrate)
 app.command("reproduce")(reproduce.reproduce)
 app.command("analyse")(analyse.analyse)
 app.add_typer(probe.probe, name="probe")

@@ -151,8 +151,9 @@ def shown(result: "ReadingAudits") -> Iterator[Text]:
         yield Text(show.audited_documents(first))
         yield Text(
             f"intervals of {level}, so that the verdicts on {len(audits)} readings hold together "
-            "with 95%\n"
+            "with 95%"
         )
+        yield Text(show.one_line(first.caveat) + "\n")
         yield from _side_by_side(audits)
     if result.chance:
         yield Text(f"\n{result.chance}", style="bold")
@@ -160,6 +161,8 @@ def shown(result: "ReadingAudits") -> Iterator[Text]:
         yield from _ranked(result)
     if result.instead and len(audits) > 1:
         yield Text(f"\nbeside {result.best}: {result.instead}")
+    if len(audits) > 1:
+        yield Text(f"\n{show.one_line(first.calibration.track_record)}")
 
 
 def _side_by_side(audits: "Mapping[str, Audit]") -> Iterator[Text]:

@@ -12,12 +12,14 @@ from numpy import ndarray
 from rich.console import Console
 from rich.text import Text
 
-from heedful.auditing.rules import CUTS
+from heedful.auditing.operating import NOT_CALIBRATED
+from heedful.auditing.rules import GAIN
 from heedful.errors import counted
 from heedful.training.progress import documents_bar, percent
 
 if TYPE_CHECKING:
     from heedful.auditing.comparing import Comparison
+    from heedful.auditing.operating import OperatingPoints
     from heedful.auditing.record import Audit, TestResult
     from heedful.importance.explanation import Explanation
     from heedful.training.trained import Trained
@@ -114,7 +116,7 @@ def explained(explanation: "Explanation") -> Iterator[Text]:
 def audited(audit: "Audit") -> Iterator[Text]:
     """The verdict, then every answer with its tests between their controls."""
     yield Text(audit.sentence, style="bold")
-    yield Text(audit.caveat + "\n")
+    yield Text(one_line(audit.caveat) + "\n")
     yield Text(f"{audited_documents(audit)}. A score of 0 is worthless, 1 the best known.")
     for answer in audit.answers:
         judgement = answer.judgement or f"not asked: {answer.reason}"
@@ -122,13 +124,14 @@ def audited(audit: "Audit") -> Iterator[Text]:
         yield Text(f"  {answer.asks}", style="dim")
         for test in answer.tests:
             yield Text(f"  {_test_line(test)}")
+            yield Text(f"    {_right_line(test, audit.calibration)}", style="dim")
         for fact in audit.evidence.get("facts", ()):
             if fact["question"] == answer.question:
                 yield Text(f"  {_fact_line(fact)}", style="dim")
     if audit.instead:
         yield Text(f"\n{audit.instead}", style="bold")
-    cuts = ", ".join(f"{test} {cut}" for test, cut in CUTS.items())
-    yield Text(f"\njudged with provisional cuts: {cuts}; all other tests are only reported")
+    if audit.calibration.track_record:
+        yield Text(f"\n{audit.calibration.track_record}")
 
 
 def audited_documents(audit: "Audit") -> str:
@@ -156,6 +159,10 @@ def compared(comparison: "Comparison") -> Iterator[Text]:
         accuracy = audit.about.get("accuracy")
         right = "accuracy unknown" if accuracy is None else f"accuracy {percent(accuracy)}"
         yield Text(f"{name:<{width}}  {right}  {audit.sentence}")
+    if len({audit.calibration.origin for audit in comparison.audits.values()}) > 1:
+        yield Text("\nverdicts may differ because the audits were judged by different cuts:")
+        for name, audit in comparison.audits.items():
+            yield Text(f"{name:<{width}}  {one_line(audit.calibration.origin)}")
     yield Text("\nscores between floor 0 and ceiling 1, with 95% intervals", style="bold")
     by_test: dict[tuple[str, str], dict[str, str]] = {}
     for row in comparison.scores:
@@ -193,6 +200,15 @@ def _test_line(test: "TestResult") -> str:
     if np.isnan(score.score):
         return f"{between}no score, floor and ceiling do not separate here{judged}"
     return f"{between}score {score.score:5.2f} [{low:.2f}, {high:.2f}]{judged}"
+
+
+def _right_line(test: "TestResult", calibration: "OperatingPoints") -> str:
+    """A judged test's cut, and how often the test is right on models with a known answer."""
+    if test.judgement == "reported" or test.name in calibration.cuts:
+        return one_line(calibration.said_of(test.name))
+    point = calibration.of(test.name)
+    known = NOT_CALIBRATED if point is None else one_line(point.known)
+    return f"cut {100 * GAIN:.1f} points of accuracy · {known}"
 
 
 def _fact_line(fact: Mapping[str, Any]) -> str:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from heedful.auditing.metrics.registry import Better
+from heedful.auditing.operating import NOT_CALIBRATED, OperatingPoint, OperatingPoints, Share
 from heedful.auditing.record import Answer, Audit, Table, TestResult
-from heedful.auditing.rules import CUTS, GAIN
+from heedful.auditing.rules import GAIN
 from heedful.auditing.summary import Score
 from heedful.report.drawn import spoken
 
@@ -51,6 +52,7 @@ class TestRow:
     judgement: str
     mark: str
     rule: str
+    known: str  # how often the test is right on models with a known answer
     documents: int
     left_out: int
 
@@ -110,10 +112,15 @@ def _question(place: int, name: str, asks: str, audits: Mapping[str, Audit]) -> 
         run: next((answer for answer in audit.answers if answer.question == name), nothing)
         for run, audit in audits.items()
     }
-    rows = [test_row(run, test) for run, answer in by_run.items() for test in answer.tests]
+    judged_by = {run: audit.calibration for run, audit in audits.items()}
+    rows = [
+        test_row(run, test, judged_by[run])
+        for run, answer in by_run.items()
+        for test in answer.tests
+    ]
     order = {test: rank for rank, test in enumerate(dict.fromkeys(row.name for row in rows))}
     rows.sort(key=lambda row: order[row.name])
-    told = tuple(_told(*item) for item in by_run.items())
+    told = tuple(_told(run, answer, judged_by[run]) for run, answer in by_run.items())
     facts = tuple(
         _fact(run, row)
         for run, audit in audits.items()
@@ -131,11 +138,11 @@ def _fact(run: str, row: Mapping[str, Any]) -> Fact:
     return Fact(run, spoken(row["name"]), row["note"], number(mean), bounds, row["documents"])
 
 
-def _told(run: str, answer: Answer) -> Told:
+def _told(run: str, answer: Answer, calibration: OperatingPoints) -> Told:
     judgement = answer.judgement or NOT_ASKED
     judged = [test for test in answer.tests if test.judgement != "reported"]
     leading = [*judged, *answer.tests][:1]
-    lead = test_row(run, leading[0]) if leading else None
+    lead = test_row(run, leading[0], calibration) if leading else None
     return Told(run, judgement, MARKS[judgement], answer.reason, lead)
 
 
@@ -178,8 +185,8 @@ def signed(value: float) -> str:
     return f"{rounded:+.3f}".replace("-", "−") if rounded else "0.000"
 
 
-def test_row(run: str, test: TestResult) -> TestRow:
-    """A test in words and numbers."""
+def test_row(run: str, test: TestResult, calibration: OperatingPoints) -> TestRow:
+    """A test in words and numbers, and by the calibration that it was judged with."""
     score = test.score
     return TestRow(
         run=run,
@@ -191,10 +198,11 @@ def test_row(run: str, test: TestResult) -> TestRow:
         ceiling=number(score.ceiling),
         score=number(score.score, 2),
         interval=interval(score.interval),
-        bar=_bar(score, CUTS.get(test.name)),
+        bar=_bar(score, calibration.cuts.get(test.name)),
         judgement=test.judgement,
         mark=MARKS[test.judgement],
-        rule=_rule(test),
+        rule=_rule(test, calibration.cuts.get(test.name)),
+        known=_known(test, calibration.of(test.name)),
         documents=score.documents,
         left_out=score.left_out,
     )
@@ -203,16 +211,30 @@ def test_row(run: str, test: TestResult) -> TestRow:
 test_row.__test__ = False  # type: ignore[attr-defined]
 
 
-def _rule(test: TestResult) -> str:
+def _rule(test: TestResult, cut: float | None) -> str:
     if math.isnan(test.score.ceiling) and test.judgement != "reported":
         points = number(100 * GAIN, 1)
         return f"supported if the whole interval lies above {points} points, contradicted if below"
-    if test.name not in CUTS:
+    if cut is None:
         return ""
     if test.judgement == "undecided" and not test.score.separates(test.better):
         return "no power on this data: floor and ceiling do not separate"
-    cut = number(CUTS[test.name], 2)
-    return f"supported if the whole interval lies above {cut}, contradicted if below"
+    at = number(cut, 2)
+    return f"supported if the whole interval lies above {at}, contradicted if below"
+
+
+def _known(test: TestResult, point: OperatingPoint | None) -> str:
+    """How often a test is right on models with a known answer, and why it is not judged."""
+    if point is None:
+        return _as_sentence(NOT_CALIBRATED)
+    if test.judgement != "reported" or not point.note:
+        return _as_sentence(point.known)
+    why_not = f"Not judged: {point.note}."
+    return f"{_as_sentence(point.known)} {why_not}" if point.rates else why_not
+
+
+def _as_sentence(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}."
 
 
 def _bar(score: Score, cut: float | None) -> Bar | None:
@@ -247,6 +269,58 @@ def interval(bounds: tuple[float, float], digits: int = 2) -> str:
     """Both ends of an interval."""
     low, high = bounds
     return f"{number(low, digits)} to {number(high, digits)}"
+
+
+@dataclass(frozen=True)
+class PointRow:
+    """An operating point, ready to print."""
+
+    test: str
+    cut: str
+    power: str
+    false_alarms: str
+    auc: str
+    judged: str
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """A calibration that audits were judged by, ready to print."""
+
+    version: str
+    origin: str
+    track_record: str
+    points: tuple[PointRow, ...]
+
+
+def calibrations(audits: Mapping[str, Audit]) -> list[Calibration]:
+    """Each calibration that any of the audits was judged by, once."""
+    found: list[OperatingPoints] = []
+    for audit in audits.values():
+        if audit.calibration not in found:
+            found.append(audit.calibration)
+    return [
+        Calibration(one.version, one.origin, one.track_record, tuple(map(_point_row, one.points)))
+        for one in found
+    ]
+
+
+def _point_row(point: OperatingPoint) -> PointRow:
+    return PointRow(
+        test=f"{point.question} · {spoken(point.test)}" if point.question else spoken(point.test),
+        cut=number(math.nan if point.cut is None else point.cut, 3),
+        power=_share(point.power),
+        false_alarms=_share(point.false_alarms),
+        auc=_share(point.auc, "{:.2f}"),
+        judged="judged" if point.is_judged else f"reported: {point.note}".removesuffix(": "),
+    )
+
+
+def _share(share: Share | None, form: str = "{:.0%}") -> str:
+    if share is None:
+        return "–"
+    value, low, high = (form.format(bound) for bound in (share.value, share.low, share.high))
+    return f"{value} ({low} to {high}) of {share.models}"
 
 
 def why(audit: Audit) -> str:

@@ -16,7 +16,6 @@ from markupsafe import Markup
 
 from heedful import plots
 from heedful.auditing.record import Audit
-from heedful.auditing.rules import CUTS
 from heedful.plots import Figure
 from heedful.report.visible import visible
 
@@ -133,7 +132,7 @@ def _scores(audits: Mapping[str, Audit]) -> Iterator[dict[str, Any]]:
                     "score": test.score.score,
                     "low": low,
                     "high": high,
-                    "cut": CUTS.get(test.name, np.nan),
+                    "cut": audit.calibration.cuts.get(test.name, np.nan),
                     "judgement": test.judgement,
                     "accuracy": accuracy,
                 }

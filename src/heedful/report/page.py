@@ -86,7 +86,7 @@ def render(
             if is_in_full
         ],
         differences=answers.difference_rows(differences, list(audits), is_in_full),
-        cuts=rules.CUTS,
+        calibrations=answers.calibrations(audits),
         rules=rules.__doc__ or "",
         places={"scores": SCORES, "instead": INSTEAD},
     )

@@ -34,6 +34,7 @@ from heedful.training.settings import Settings
 UNIFORM = "uniform-seed-"
 SEED = "seed-"
 NO_LABELS = "no document carries a label"
+GAIN_TEST = "accuracy over uniform"
 WORD_BY_WORD = {
     "mlp-uniform": "words one by one, uniform weights",
     "mlp-trained": "words one by one, weights of its own",
@@ -123,7 +124,7 @@ class Needed(Question):
         if found.twins.otherwise:
             note = f"{note}; uniform twins were trained {found.twins.otherwise}: not judged"
             judgement = "reported"
-        test = TestResult(found.question, "accuracy over uniform", "higher", score, judgement, note)
+        test = TestResult(found.question, GAIN_TEST, "higher", score, judgement, note)
         facts = [
             found.fact(f"accuracy, {words}", columns[f"right_{name.replace('-', '_')}"])
             for name, words in WORD_BY_WORD.items()

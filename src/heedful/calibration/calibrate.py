@@ -1,0 +1,87 @@
+"""Train the zoo, audit it, count: which tests can be relied on, and where they cut."""
+
+import time
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+
+from heedful.auditing.operating import OperatingPoints
+from heedful.auditing.record import Audit
+from heedful.calibration.cells import cells_of_zoo
+from heedful.calibration.fitting import (
+    FEWEST,
+    QUICK_FEWEST,
+    Judged,
+    judge_elsewhere,
+    rate_tests,
+)
+from heedful.calibration.known import Known, Looked, evidence_by_run, known_of, look
+from heedful.calibration.record import Calibration
+from heedful.calibration.separation import share
+from heedful.calibration.zoo import read_zoo
+from heedful.config import at_least
+from heedful.jobs.progress import JobWatcher
+from heedful.sweeps.sweep import sweep_cells
+from heedful.training.trained import environment
+
+
+def calibrate(
+    output: str | Path,
+    *,
+    seeds: int = 1,
+    is_quick: bool = False,
+    on: str = "local",
+    cores: int | None = None,
+    device: str = "cpu",
+    watcher: JobWatcher | None = None,
+) -> Calibration:
+    """Train and audit every model of the zoo that is not done yet in `output`, and count."""
+    at_least(1, **{"--seeds": seeds})
+    started = time.monotonic()
+    zoo = read_zoo()
+    members = list(zoo.members(seeds, is_quick=is_quick))
+    cells = cells_of_zoo(zoo, members)
+    swept = sweep_cells(cells, output, on=on, cores=cores, device=device, watcher=watcher)
+    evidence = evidence_by_run(swept.tables)
+    rows = {row["run"]: row for row in swept.own}
+    looked: list[Looked] = []
+    known: list[Known] = []
+    for member, cell in zip(members, cells, strict=True):
+        model = look(member, rows[cell.name], evidence.get(cell.name))
+        looked.append(model)
+        if not model.left_out:
+            assert cell.audit is not None
+            audit = Audit.load(swept.folder / cell.name / cell.audit.folder)
+            known.extend(known_of(member, audit))
+    fewest = QUICK_FEWEST if is_quick else FEWEST
+    tested = rate_tests(known, fewest)
+    judged = judge_elsewhere(known, looked, fewest)
+    made = {
+        **environment(),
+        "version": f"zoo {zoo.version}, {date.today():%Y-%m-%d}",
+        "command": f"heedful calibrate{' --quick' if is_quick else ''} --seeds {seeds} -o DIR",
+        "models": len({one.member for one in known}),
+        "left_out": sum(bool(model.left_out) for model in looked),
+        "seeds": seeds,
+        "is_quick": is_quick,
+    }
+    points = OperatingPoints(tuple(one.point for one in tested), made, verdict_rates(judged))
+    seconds = round(time.monotonic() - started, 1)
+    return Calibration(points, tuple(tested), tuple(looked), tuple(known), tuple(judged), seconds)
+
+
+def verdict_rates(judged: Sequence[Judged]) -> dict[str, int | float]:
+    """How the verdict did on settings that its cuts were not fitted on."""
+    liars = [one.verdict for one in judged if not one.explains]
+    honest = [one.verdict for one in judged if one.explains]
+    counts = {
+        "liars_caught": (liars.count("may-not"), len(liars)),
+        "liars_not_passed": (len(liars) - liars.count("may"), len(liars)),
+        "honest_refused": (honest.count("may-not"), len(honest)),
+        "honest_passed": (honest.count("may"), len(honest)),
+    }
+    rates: dict[str, int | float] = {"liars": len(liars), "honest": len(honest)}
+    for name, (count, of) in counts.items():
+        found = share(count, of)
+        rates |= {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
+    return rates

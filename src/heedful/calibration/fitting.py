@@ -1,0 +1,229 @@
+"""Tests of models with a known answer -> operating points, and how they do elsewhere.
+
+Cuts are fitted on all models for the file that ships. How often a test and the verdict are right is
+measured across: fitted on one half of the settings, counted on the other, both ways round.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from heedful.auditing.operating import OperatingPoint, Share
+from heedful.auditing.questions import questions
+from heedful.auditing.rules import Judgement, Verdict, answer, compared, verdict
+from heedful.calibration.known import Known, Looked
+from heedful.calibration.separation import (
+    FALSE_ALARMS,
+    Separation,
+    alarms,
+    best_cut,
+    scores_of,
+    separate,
+    share,
+)
+
+USEFUL = 0.5  # power at 5% false alarms below which a test is only reported
+FEWEST = 10  # models of either kind that a judged test has been asked of; half as many in a half
+QUICK_FEWEST = 4  # in a quick calibration, which is for trying out
+FEWEST_FOR_FIGURES = 3
+DECIDING = ("decisive", "telling")  # the questions that the verdict looks at
+SEED = 0
+
+
+@dataclass(frozen=True)
+class Tested:
+    """One test: how it separates, its cut, and how it does on settings it was not fitted on."""
+
+    question: str
+    test: str
+    fails: int  # models that it should catch, not counting those where it defines the truth
+    holds: int
+    defines: int  # models whose truth was checked by what it measures
+    separation: Separation | None  # None: too few models of one kind
+    power_elsewhere: Share | None  # with the cut of the other half
+    false_alarms_elsewhere: Share | None
+    is_judged: bool
+    note: str
+
+    @property
+    def power(self) -> float:
+        """At 5% false alarms; below 0 where there is no figure."""
+        return -1.0 if self.separation is None else self.separation.power.value
+
+    @property
+    def point(self) -> OperatingPoint:
+        """What ships of it: the cut from all models, the rates from where it was not fitted."""
+        found = self.separation
+        return OperatingPoint(
+            self.question,
+            self.test,
+            None if found is None or np.isnan(found.cut) else found.cut,
+            self.is_judged,
+            self.power_elsewhere,
+            self.false_alarms_elsewhere,
+            None if found is None else found.auc,
+            self.note,
+        )
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What the verdict says of a model, by cuts fitted on the other half of the settings."""
+
+    member: str
+    explains: bool
+    verdict: Verdict
+    decisive: Judgement
+    telling: Judgement
+
+
+def rate_tests(known: Sequence[Known], fewest: int = FEWEST) -> list[Tested]:
+    """Every test, in the order of the audit; judged from so many models of either kind on."""
+    judged = choose(known, fewest)
+    return [_tested(some, judged, fewest) for some in by_test(known).values()]
+
+
+def ranked(tests: Iterable[Tested]) -> dict[str, list[Tested]]:
+    """By question, the test of most power first; those without a figure last."""
+    found: dict[str, list[Tested]] = {}
+    for test in sorted(tests, key=lambda one: -one.power):
+        found.setdefault(test.question, []).append(test)
+    return dict(sorted(found.items(), key=lambda item: questions[item[0]].place))
+
+
+def judge_elsewhere(
+    known: Sequence[Known], models: Iterable[Looked], fewest: int = FEWEST
+) -> list[Judged]:
+    """The verdict on every model, with tests chosen and cut on the other half of the settings."""
+    fitted = {
+        half: choose([one for one in known if one.half != half], fewest // 2) for half in (1, 2)
+    }
+    of_member: dict[str, list[Known]] = {}
+    for one in known:
+        of_member.setdefault(one.member, []).append(one)
+    return [
+        judge_model(model, of_member.get(model.member, []), fitted[model.half])
+        for model in models
+        if not model.left_out
+    ]
+
+
+def judge_model(model: Looked, known: Sequence[Known], cuts: Mapping[str, float]) -> Judged:
+    """The verdict on one model by these cuts."""
+    found = {
+        question: answer(
+            compared((one.low, one.high), cuts[one.test])
+            for one in known
+            if one.question == question and one.test in cuts
+        )
+        for question in DECIDING
+    }
+    return Judged(
+        model.member,
+        model.explains,
+        verdict(found["decisive"], found["telling"]),
+        found["decisive"],
+        found["telling"],
+    )
+
+
+def choose(known: Sequence[Known], fewest: int = FEWEST) -> dict[str, float]:
+    """The tests that are judged, with their cuts: question by question, the most powerful first,
+    as long as all together raise alarms on at most 5% of the models that hold."""
+    cuts: dict[str, float] = {}
+    for question, tests in _by_question(known).items():
+        ranked = sorted(tests.items(), key=lambda item: -_power(item[1]))
+        for test, some in ranked:
+            fails, holds = _split(some)
+            if min(len(fails), len(holds)) < fewest or _power(some) < USEFUL:
+                continue
+            tried = {**cuts, test: best_cut(fails, holds)}
+            if joint_false_alarms(known, question, tried) <= FALSE_ALARMS:
+                cuts = tried
+    return cuts
+
+
+def joint_false_alarms(known: Sequence[Known], question: str, cuts: Mapping[str, float]) -> float:
+    """The share of models that hold on a question on which any of the tests raises an alarm."""
+    alarmed: dict[str, bool] = {}
+    for one in known:
+        if one.question == question and one.is_scored and not one.fails and one.test in cuts:
+            alarmed[one.member] = alarmed.get(one.member, False) or one.score < cuts[one.test]
+    return float(np.mean(list(alarmed.values()))) if alarmed else 0.0
+
+
+def by_test(known: Sequence[Known]) -> dict[str, list[Known]]:
+    """The models that each test was asked of, tests in the order of the audit."""
+    found: dict[str, list[Known]] = {}
+    for one in known:
+        found.setdefault(one.test, []).append(one)
+    return found
+
+
+def _by_question(known: Sequence[Known]) -> dict[str, dict[str, list[Known]]]:
+    found: dict[str, dict[str, list[Known]]] = {}
+    for test, some in by_test(known).items():
+        found.setdefault(some[0].question, {})[test] = some
+    return found
+
+
+def _split(some: Iterable[Known]) -> tuple[np.ndarray, np.ndarray]:
+    """Scores of the models that fail, and of those that hold."""
+    scored = [one for one in some if one.is_scored]
+    return (
+        scores_of([one.score for one in scored if one.fails]),
+        scores_of([one.score for one in scored if not one.fails]),
+    )
+
+
+def _power(some: Iterable[Known]) -> float:
+    fails, holds = _split(some)
+    return alarms(fails, best_cut(fails, holds)) if len(fails) and len(holds) else 0.0
+
+
+def _tested(some: Sequence[Known], judged: Mapping[str, float], fewest: int) -> Tested:
+    first = some[0]
+    fails, holds = _split(some)
+    defines = sum(one.defines for one in some)
+    enough = min(len(fails), len(holds)) >= FEWEST_FOR_FIGURES
+    separation = separate(fails, holds, np.random.default_rng(SEED)) if enough else None
+    power, false_alarms = _elsewhere(some) if separation is not None else (None, None)
+    is_judged = first.test in judged
+    note = "" if is_judged else _why_reported(separation, len(fails), len(holds), defines, fewest)
+    return Tested(
+        first.question,
+        first.test,
+        len(fails),
+        len(holds),
+        defines,
+        separation,
+        power,
+        false_alarms,
+        is_judged,
+        note,
+    )
+
+
+def _elsewhere(some: Sequence[Known]) -> tuple[Share, Share]:
+    """Alarms on models that fail and that hold, each by the cut of the other half."""
+    caught, alarmed, failing, holding = 0, 0, 0, 0
+    for half in (1, 2):
+        cut = best_cut(*_split(one for one in some if one.half != half))
+        fails, holds = _split(one for one in some if one.half == half)
+        caught, failing = caught + int((fails < cut).sum()), failing + len(fails)
+        alarmed, holding = alarmed + int((holds < cut).sum()), holding + len(holds)
+    return share(caught, failing), share(alarmed, holding)
+
+
+def _why_reported(
+    separation: Separation | None, fails: int, holds: int, defines: int, fewest: int
+) -> str:
+    """Why a test is not judged, in a sentence."""
+    if separation is None and defines and not (fails and holds):
+        return "it measures what models were chosen by: it defines the truth"
+    if separation is None or min(fails, holds) < fewest:
+        return f"asked of too few models: {fails} that fail, {holds} that hold"
+    if separation.power.value < USEFUL:
+        return f"power {separation.power.value:.0%} at 5% false alarms: too little to judge by"
+    return "with the tests already judged, false alarms would exceed 5%"

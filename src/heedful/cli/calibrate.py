@@ -1,0 +1,96 @@
+"""`heedful calibrate`: how often is each test of an audit wrong?"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from heedful.cli.options import Quiet
+
+if TYPE_CHECKING:
+    from heedful.auditing.operating import Share
+    from heedful.calibration.fitting import Tested
+    from heedful.calibration.record import Calibration
+
+
+def calibrate(
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="Folder of the models, the page and the points.")
+    ],
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A small part of the zoo, in minutes.")
+    ] = False,
+    seeds: Annotated[int, typer.Option(help="Train each model with so many seeds.")] = 1,
+    on: Annotated[str, typer.Option(help="local: processes here. ray: a Ray cluster.")] = "local",
+    cores: Annotated[int | None, typer.Option(help="So many trainings at once.")] = None,
+    device: Annotated[str, typer.Option(help="cpu, cuda, cuda:1, auto.")] = "cpu",
+    quiet: Quiet = False,
+    json: Annotated[bool, typer.Option("--json", help="The result as JSON.")] = False,
+) -> None:
+    """Audit models whose attention is known to lie or to tell the truth, and count.
+
+    Gives each test's power and false alarms, and the operating points of the verdict. What has been
+    trained or audited is not done again; a killed call goes on where it was.
+    """
+    from heedful import runs
+    from heedful.auditing.operating import FILE_NAME
+    from heedful.calibration.calibrate import calibrate
+    from heedful.cli import show
+    from heedful.jobs.progress import JobWatcher
+    from heedful.report.calibration import write_calibration
+    from heedful.sweeps.progress import SweepLines
+
+    def call(watcher: JobWatcher) -> "Calibration":
+        return calibrate(
+            output, seeds=seeds, is_quick=quick, on=on, cores=cores, device=device, watcher=watcher
+        )
+
+    if quiet:
+        found = call(JobWatcher())
+    else:
+        with SweepLines() as watcher:
+            found = call(watcher)
+    found.save(output)
+    write_calibration(output / runs.REPORT, found)
+    if json:
+        show.as_json(found.to_dict())
+    else:
+        for line in _told(found):
+            show.result(line)
+        show.result(f"\nreport: {output / runs.REPORT}\noperating points: {output / FILE_NAME}")
+    if any(model.left_out.startswith("failed") for model in found.models):
+        raise typer.Exit(1)
+
+
+def _told(found: "Calibration") -> Iterator[str]:
+    """Each test by question, the most powerful first; then the verdict, then who was left out."""
+    from heedful.calibration.fitting import ranked
+    from heedful.errors import counted
+
+    yield "power: share of models caught that fail, at no more than 5% false alarms"
+    for question, tests in ranked(found.tests).items():
+        yield f"\n{question}"
+        for test in tests:
+            yield f"  {test.test:<40} {_rated(test)}"
+    yield f"\n{found.points.track_record}"
+    left_out = [model for model in found.models if model.left_out]
+    if left_out:
+        yield f"\n{counted(len(left_out), 'model')} left out, not what their kind should be:"
+    for model in left_out:
+        yield f"  {model.member}: {model.left_out}"
+
+
+def _rated(test: "Tested") -> str:
+    """'power 94% [81%, 99%] of 41, false alarms 2% of 47, AUC 0.98; judged at 0.43'."""
+    found = test.separation
+    if found is None:
+        return test.note
+    ends = f"power {found.power.value:4.0%} [{found.power.low:.0%}, {found.power.high:.0%}]"
+    rates = f"{ends} of {test.fails}, false alarms {_percent(found.false_alarms)} of {test.holds}"
+    judged = f"judged at {found.cut:.2f}" if test.is_judged else f"reported: {test.note}"
+    return f"{rates}, AUC {found.auc.value:.2f}; {judged}"
+
+
+def _percent(share: "Share") -> str:
+    return f"{share.value:.0%}"

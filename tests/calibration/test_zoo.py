@@ -1,0 +1,110 @@
+"""The zoo as it is written down."""
+
+import pytest
+
+from heedful.auditing.questions import questions
+from heedful.calibration.cells import cells_of_zoo
+from heedful.calibration.zoo import MOST_CELLS, Truth, in_words, is_within, read_zoo
+from heedful.errors import ConfigError
+
+ZOO = read_zoo()
+every_kind = pytest.mark.parametrize("kind", ZOO.kinds, ids=lambda kind: kind.name)
+
+
+def test_the_design_has_at_most_120_cells_and_deep_tests_on_12_of_them():
+    members = list(ZOO.members())
+    assert len(members) <= MOST_CELLS
+    assert sum(member.is_deep for member in members) == 12
+    assert len({member.name for member in members}) == len(members)
+
+
+def test_the_settings_cover_length_evidence_redundancy_noise_classes_and_language():
+    assert {setting.words for setting in ZOO.settings} >= {12, 60, 200}
+    assert {setting.evidence for setting in ZOO.settings} == {1, 2, 5}
+    assert any(setting.repeats > 1 for setting in ZOO.settings)
+    assert any(setting.noise for setting in ZOO.settings)
+    assert any(setting.classes > 2 for setting in ZOO.settings)
+    assert any(setting.language == "real" for setting in ZOO.settings)
+
+
+@every_kind
+def test_every_kind_has_models_in_both_halves_of_the_settings(kind):
+    halves = {setting.half for setting in ZOO.settings if setting.name in kind.settings}
+    assert halves == {1, 2}
+
+
+@every_kind
+def test_truths_are_about_questions_that_exist_and_known_by_what_is_checked(kind):
+    for question, truth in {**kind.truth, **kind.with_one_word}.items():
+        assert question in questions
+        assert truth.by == "construction" or truth.by in kind.checks
+
+
+@every_kind
+def test_what_explains_holds_on_the_questions_of_the_verdict_and_what_does_not_fails_on_one(kind):
+    answers = {q: kind.truth[q].answer for q in ("decisive", "telling") if q in kind.truth}
+    if kind.explains:
+        assert answers == {"decisive": "holds", "telling": "holds"}
+    else:
+        assert "fails" in answers.values()
+
+
+def test_seeds_multiply_the_models_and_only_the_first_is_deep():
+    once, twice = list(ZOO.members(1)), list(ZOO.members(2))
+    assert len(twice) == 2 * len(once)
+    assert sum(member.is_deep for member in twice) == sum(member.is_deep for member in once)
+
+
+def test_the_quick_zoo_has_honest_and_lying_models_in_both_halves_and_none_is_deep():
+    members = list(ZOO.members(is_quick=True))
+    assert {(m.kind.explains, m.setting.half) for m in members} == {
+        (explains, half) for explains in (True, False) for half in (1, 2)
+    }
+    assert not any(member.is_deep for member in members)
+
+
+def test_a_test_that_measures_what_was_checked_defines_the_truth():
+    assert Truth.parse("holds by evidence_mass").is_defined_by("auprc")
+    assert not Truth.parse("holds by evidence_mass").is_defined_by("comprehensiveness")
+    assert Truth.parse("fails by moved").is_defined_by("permutation")
+    assert not Truth.parse("fails by construction").is_defined_by("permutation")
+
+
+@pytest.mark.parametrize("said", ["holds", "may be by construction", "fails by feeling"])
+def test_a_truth_that_cannot_be_read_is_a_sentence(said):
+    with pytest.raises(ConfigError, match="a truth reads"):
+        Truth.parse(said)
+
+
+def test_one_word_says_more_where_nothing_else_says_the_same():
+    honest = next(kind for kind in ZOO.kinds if kind.name == "honest")
+    by_name = {setting.name: setting for setting in ZOO.settings}
+    assert "exclusive" in honest.truth_in(by_name["short-one"])
+    assert "exclusive" not in honest.truth_in(by_name["short-repeated"])
+    assert "exclusive" not in honest.truth_in(by_name["short-two"])
+
+
+def test_checks_are_bounds_and_say_what_is_missed():
+    honest = next(kind for kind in ZOO.kinds if kind.name == "honest")
+    assert honest.failed_checks({"accuracy": 0.99, "evidence_mass": 0.95}) == []
+    assert honest.failed_checks({"accuracy": 0.99, "evidence_mass": 0.5}) == [
+        "evidence_mass 0.50, not at least 0.9"
+    ]
+    assert is_within(0.9, (0.8, 1.25))
+    assert not is_within(1.3, (0.8, 1.25))
+    assert not is_within(float("nan"), (0.0, 1.0))
+    assert [in_words(b) for b in ((0.9,), (0.0, 0.5), (0.8, 1.25))] == [
+        "at least 0.9",
+        "at most 0.5",
+        "0.8 to 1.25",
+    ]
+
+
+def test_every_model_can_be_built_and_no_two_are_the_same():
+    members = [member for member in ZOO.members() if member.setting.name == "short-two"]
+    cells = cells_of_zoo(ZOO, members)
+    assert len({cell.name for cell in cells}) == len(members)
+    for member, cell in zip(members, cells, strict=True):
+        assert cell.audit is not None
+        assert cell.audit.deep == member.is_deep
+        assert [request.spec for request in cell.analyse] == ["evidence"]

@@ -1,0 +1,84 @@
+from dataclasses import replace
+
+import pytest
+
+from heedful.auditing.comparing import compare
+from heedful.auditing.operating import OperatingPoints
+from heedful.auditing.record import Answer
+from heedful.cli import show
+from tests.auditing.points import POINTS, a_point
+from tests.report.audits import made_audit
+
+
+def lines(audit) -> list[str]:
+    bare = replace(audit, evidence={})
+    return [line for text in show.audited(bare) for line in text.plain.split("\n")]
+
+
+def after(test: str, found: list[str]) -> str:
+    (place,) = [n for n, line in enumerate(found) if line.startswith(f"  {test} ")]
+    return found[place + 1].strip()
+
+
+def test_every_test_is_followed_by_how_often_it_is_right():
+    audit = made_audit()
+    found = lines(audit)
+    for answer in audit.answers:
+        for test in answer.tests:
+            assert after(test.name, found) == POINTS.said_of(test.name)
+    known = "on models with a known answer: catches 94% of 41 that fail, false alarms on 3% of 36"
+    assert after("permutation", found) == f"cut 0.1 · {known} that hold"
+    assert after("own influence", found) == "not judged: it defines the truth"
+    assert after("uniform", found) == "not calibrated"
+    assert max(len(line) for line in found if "known answer: " in line) <= 115
+
+
+def test_the_end_says_how_often_the_verdict_was_right():
+    found = lines(made_audit())
+    assert "tests are judged, by cuts measured on 77 models" in found[1]
+    assert "the verdict caught 92% of 30 that lie" in found[-1]
+    assert "small models on planted evidence" in found[-1]
+    old = OperatingPoints((a_point("permutation", 0.1, power=None),))
+    assert "held-out" not in "".join(lines(replace(made_audit(), calibration=old)))
+
+
+@pytest.mark.parametrize(
+    ("judgement", "line", "known"),
+    [
+        ("supported", "cut 0.5 points of accuracy · not calibrated", "too few"),
+        ("reported", "not calibrated", "not judged: too few"),
+    ],
+)
+def test_a_gain_is_judged_by_points_of_accuracy(judgement, line, known):
+    audit = made_audit()
+    test = replace(audit.answers[0].tests[0], name="accuracy over uniform", judgement=judgement)
+    answer = Answer("needed", "Is it needed?", judgement, (test,))
+    audit = replace(audit, answers=(answer,))
+    assert after("accuracy over uniform", lines(audit)) == line
+    point = a_point("accuracy over uniform", None, is_judged=False, power=None, note="too few")
+    told = after(
+        "accuracy over uniform", lines(replace(audit, calibration=OperatingPoints((point,))))
+    )
+    assert told == line.replace("not calibrated", known)
+
+
+def test_runs_that_were_judged_by_other_cuts_are_pointed_out():
+    audit = made_audit()
+    later = OperatingPoints(POINTS.points, {"version": "later"})
+    alike, apart = (
+        "\n".join(text.plain for text in show.compared(compare({"a": audit, "b": other})))
+        for other in (audit, replace(audit, calibration=later))
+    )
+    assert "judged by different cuts" not in alike
+    assert "judged by different cuts" in apart
+    assert "b  cuts measured on models with a known answer (calibration later)" in apart
+
+
+def test_a_calibration_cannot_steer_the_terminal():
+    steering = "a\x1b[2Jb\nc"
+    tests = ("permutation", "uniform")  # judged, and only reported
+    odd = OperatingPoints(
+        tuple(a_point(t, None, is_judged=False, power=None, note=steering) for t in tests),
+        {"version": steering},
+    )
+    assert "\x1b" not in "".join(lines(replace(made_audit(), calibration=odd)))
