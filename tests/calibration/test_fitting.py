@@ -130,7 +130,7 @@ def test_an_interval_across_the_cut_decides_nothing():
     )
 
 
-def test_tests_are_ranked_by_power_in_the_order_of_the_questions():
-    found = ranked(rate_tests(BLIND + GOOD + MOVES))
+def test_tests_are_ranked_by_power_in_the_order_of_the_audit():
+    found = ranked(rate_tests(MOVES + BLIND + GOOD))
     assert list(found) == ["decisive", "telling"]
     assert [test.test for test in found["telling"]] == ["comprehensiveness", "sufficiency"]

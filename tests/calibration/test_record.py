@@ -42,6 +42,7 @@ def test_rates_of_no_models_are_not_numbers_again(tmp_path: Path):
     made = made_calibration()
     points = OperatingPoints(made.points.points, {}, {"liars": 0, "liars_caught": math.nan})
     Calibration(points, made.tests, made.models, made.known, (), 0.0).save(tmp_path)
+    json.loads((tmp_path / RECORD).read_text(encoding="utf-8"), parse_constant=no_constants)
     loaded = Calibration.load(tmp_path).points.verdict
     assert math.isnan(loaded["liars_caught"])
     assert str(loaded["liars"]) == "0"  # a count stays a count

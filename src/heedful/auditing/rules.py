@@ -27,6 +27,7 @@ Judgement = Literal["supported", "contradicted", "undecided", "reported"]
 Verdict = Literal["may", "may-not", "not-safe"]
 
 GAIN = 0.005  # of accuracy over twins with uniform weights: what attention must be worth
+GAIN_TEST = "accuracy over uniform"  # the one test without controls
 
 FEWEST = 20  # different documents: an interval over fewer says little
 

@@ -21,7 +21,7 @@ from heedful.calibration.separation import share
 from heedful.calibration.zoo import read_zoo
 from heedful.config import at_least
 from heedful.jobs.progress import JobWatcher
-from heedful.sweeps.sweep import sweep_cells
+from heedful.sweeps.sweep import checked_device, sweep_cells
 from heedful.training.trained import environment
 
 
@@ -37,6 +37,7 @@ def calibrate(
 ) -> Calibration:
     """Train and audit every model of the zoo that is not done yet in `output`, and count."""
     at_least(1, **{"--seeds": seeds})
+    device = checked_device(on, None, device)  # before corpora are made
     started = time.monotonic()
     zoo = read_zoo()
     members = list(zoo.members(seeds, is_quick=is_quick))
@@ -63,6 +64,7 @@ def calibrate(
         "models": len({one.member for one in known}),
         "left_out": sum(bool(model.left_out) for model in looked),
         "seeds": seeds,
+        "zoo": zoo.digest,
         "is_quick": is_quick,
     }
     points = OperatingPoints(tuple(one.point for one in tested), made, verdict_rates(judged))

@@ -3,13 +3,11 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from heedful.calibration.zoo import Member, Zoo
+from heedful.calibration.zoo import EVIDENCE, Member, Zoo
 from heedful.sweeps.cells import Cell, Source
 from heedful.sweeps.grid import Data
 from heedful.sweeps.requests import AnalysisRequest, AuditRequest, read_audit
 from heedful.training.settings import Settings
-
-EVIDENCE = "evidence"  # the analysis that the checks read, on the dev part
 
 
 def cells_of_zoo(zoo: Zoo, members: Iterable[Member]) -> list[Cell]:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from heedful.auditing.operating import OperatingPoint, Share
-from heedful.auditing.questions import questions
 from heedful.auditing.rules import Judgement, Verdict, answer, compared, verdict
 from heedful.calibration.known import Known, Looked
 from heedful.calibration.separation import (
@@ -86,10 +85,12 @@ def rate_tests(known: Sequence[Known], fewest: int = FEWEST) -> list[Tested]:
 
 def ranked(tests: Iterable[Tested]) -> dict[str, list[Tested]]:
     """By question, the test of most power first; those without a figure last."""
+    tests = list(tests)
+    asked = dict.fromkeys(test.question for test in tests)  # in the order of the audit
     found: dict[str, list[Tested]] = {}
     for test in sorted(tests, key=lambda one: -one.power):
         found.setdefault(test.question, []).append(test)
-    return dict(sorted(found.items(), key=lambda item: questions[item[0]].place))
+    return {question: found[question] for question in asked}
 
 
 def judge_elsewhere(

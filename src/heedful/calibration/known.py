@@ -9,10 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from heedful.auditing.questions.needed import GAIN_TEST
 from heedful.auditing.record import Audit
-from heedful.calibration.cells import EVIDENCE
-from heedful.calibration.zoo import Answer, Member, Truth
+from heedful.auditing.rules import GAIN_TEST
+from heedful.calibration.zoo import EVIDENCE, Answer, Member, Truth
 
 Row = Mapping[str, Any]
 

@@ -5,7 +5,7 @@ A test raises an alarm on a model if its score lies below a cut; a missing score
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float
@@ -25,8 +25,9 @@ Z = 1.959963984540054  # of a 95% interval
 class Separation:
     """How one test does on models with a known answer.
 
-    `power` is that at the cut; its interval comes from models drawn anew, the cut chosen anew each
-    time. `roc` are points (false alarms, power) for every cut there is.
+    `power` is that at the cut. Its interval is the wider of two: Wilson's, and that of models drawn
+    anew with the cut chosen anew, which has no width where every model was caught. `roc` are points
+    (false alarms, power) for every cut there is.
     """
 
     cut: float  # NaN: no cut raises an alarm on any model that fails
@@ -45,9 +46,11 @@ def separate(fails: Failing, holds: Holding, rng: np.random.Generator) -> Separa
         powers[draw] = alarms(some, best_cut(some, others))
         areas[draw] = auc(some, others)
     both = len(fails) + len(holds)
+    caught = share(int((fails < cut).sum()), len(fails))
+    low, high = _ends(powers)
     return Separation(
         cut,
-        Share(alarms(fails, cut), *_ends(powers), len(fails)),
+        replace(caught, low=min(low, caught.low), high=max(high, caught.high)),
         share(int((holds < cut).sum()), len(holds)),
         Share(auc(fails, holds), *_ends(areas), both),
         roc(fails, holds),

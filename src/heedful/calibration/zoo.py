@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from hashlib import sha256
 from importlib.resources import files
 from typing import Any, Literal
 
@@ -15,6 +16,7 @@ from heedful.errors import ConfigError
 
 CONSTRUCTION = "construction"
 MOST_CELLS = 120
+EVIDENCE = "evidence"  # the analysis that checks read, on the dev part
 Answer = Literal["holds", "fails"]
 
 # What a truth may be checked by, in words.
@@ -127,6 +129,7 @@ class Zoo:
     audit: Mapping[str, Any]
     settings: tuple[Setting, ...]
     kinds: tuple[Kind, ...]
+    digest: str = ""  # of the file
 
     def members(self, seeds: int = 1, *, is_quick: bool = False) -> Iterator[Member]:
         """The models, kind by kind; quick: one or two of each, none of them deep."""
@@ -146,7 +149,8 @@ def read_zoo() -> Zoo:
     settings = tuple(from_plain(Setting, one, "setting: ") for one in plain["settings"])
     names = tuple(setting.name for setting in settings)
     kinds = tuple(_kind(one, names) for one in plain["kinds"])
-    return Zoo(plain["version"], plain["shared"], plain["audit"], settings, kinds)
+    digest = sha256(said.encode()).hexdigest()[:12]
+    return Zoo(plain["version"], plain["shared"], plain["audit"], settings, kinds, digest)
 
 
 def is_within(value: float, bounds: tuple[float, ...]) -> bool:

@@ -33,7 +33,7 @@ FIGURES = Path("docs") / "calibration"
 
 INTRODUCTION = """# Calibration: who audits the auditor?
 
-An audit asks tests from the literature whether a model's attention may be read as an explanation. Whether such a test is right can only be seen on models whose answer is known. `heedful calibrate` trains a zoo of them, audits each, and counts.
+An audit asks tests from the literature whether a model's attention may be read as an explanation. Whether such a test is right can only be seen on models whose answer is known. `heedful calibrate` trains a zoo of them, audits each, and counts. They are small models on planted evidence: what is counted here says how the tests behave there, not on your data.
 """  # noqa: E501
 THE_ZOO = """Evidence is planted: in every document some words say the label, and all others say nothing. So it is known where an honest explanation must point. A kind of model is made so that the answer to some of the questions is known before any test is asked: by the way it is made (*construction*), or by a quantity that is checked on each model, on documents that no test sees. A model that does not pass the checks of its kind is left out, and listed below. Where a cell is empty, the truth is not known, and no test is scored there. A test that measures the very quantity by which a truth is known would be scored on itself: it *defines the truth*, and is not scored there either.
 """  # noqa: E501

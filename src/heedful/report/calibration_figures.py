@@ -9,7 +9,8 @@ from heedful.calibration.fitting import FEWEST, QUICK_FEWEST, Tested
 from heedful.calibration.known import Known
 from heedful.calibration.record import Calibration
 from heedful.plots import Figure
-from heedful.plots.calibration import VERDICTS, ranking, roc_curves, verdicts, who_is_fooled
+from heedful.plots.calibration import ranking, roc_curves
+from heedful.plots.calibration_kinds import VERDICTS, verdicts, who_is_fooled
 from heedful.report.drawn import spoken
 
 # Where the tests come from; of "kendall_tau with leave-one-out" what stands before "with".
@@ -164,7 +165,7 @@ def _cell(test: Tested, some: list[Known]) -> dict[str, object]:
 
 def _verdicts(calibration: Calibration) -> Iterator[dict[str, object]]:
     kinds = {model.member: model.kind for model in calibration.models}
-    given = [(kinds[one.member], one.verdict) for one in calibration.judged]
+    given: list[tuple[str, str]] = [(kinds[one.member], one.verdict) for one in calibration.judged]
     for kind in dict.fromkeys(kinds.values()):
         for verdict in VERDICTS:
             if count := given.count((kind, verdict)):

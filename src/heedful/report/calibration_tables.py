@@ -9,7 +9,7 @@ from heedful.calibration.record import Calibration
 from heedful.calibration.separation import share
 from heedful.calibration.zoo import CONSTRUCTION, QUANTITIES, Kind, Setting, Truth, Zoo, in_words
 from heedful.errors import RunError
-from heedful.plots.calibration import SAID
+from heedful.plots.calibration_kinds import SAID
 from heedful.report.calibration_figures import paper_of, ranked
 from heedful.report.drawn import spoken
 
@@ -171,7 +171,7 @@ def _test_row(one: Tested) -> dict[str, str]:
         "hold": str(one.holds),
         "defines": str(one.defines or "–"),
         "cut": "–" if found is None else _number(found.cut),
-        "power at 5% false alarms": percent(found and found.power),
+        "power at 5% false alarms": "–" if found is None else percent(found.power),
         "held-out power": percent(one.power_elsewhere),
         "held-out false alarms": percent(one.false_alarms_elsewhere),
         "AUC": "–" if found is None else _area(found.auc),

@@ -16,7 +16,7 @@ from heedful.auditing.questions.question import (
     questions,
 )
 from heedful.auditing.record import Column, TestResult
-from heedful.auditing.rules import judge_gain
+from heedful.auditing.rules import GAIN_TEST, judge_gain
 from heedful.auditing.subject import Decides, Subject
 from heedful.auditing.summary import NO_INTERVAL, Score, over_seeds
 from heedful.auditing.twins import (
@@ -34,7 +34,6 @@ from heedful.training.settings import Settings
 UNIFORM = "uniform-seed-"
 SEED = "seed-"
 NO_LABELS = "no document carries a label"
-GAIN_TEST = "accuracy over uniform"
 WORD_BY_WORD = {
     "mlp-uniform": "words one by one, uniform weights",
     "mlp-trained": "words one by one, weights of its own",
