@@ -6,7 +6,7 @@ export HEEDFUL_DATA ?= $(abspath $(wildcard ../shared/data))
 export HEEDFUL_VECTORS ?= $(abspath $(wildcard ../shared/vectors/glove.100d.txt.gz))
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test test-slow lint check clean
+.PHONY: demo test test-slow lint check calibration clean
 
 demo: .venv/installed
 	$(BIN)/heedful demo
@@ -23,6 +23,14 @@ lint: .venv/installed-dev
 	$(BIN)/mypy
 
 check: lint test
+
+# Trains and audits the zoo again (resumable), ships its operating points, and makes the page.
+calibration: .venv/installed
+	$(BIN)/heedful calibrate -o calibrated
+	cp calibrated/operating_points.json src/heedful/auditing/operating_points.json
+	mkdir -p docs/calibration
+	cp calibrated/calibration.json docs/calibration/calibration.json
+	$(BIN)/python -m heedful.report.calibration_docs docs/calibration > docs/calibration.md
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv

@@ -10,7 +10,6 @@ from heedful.calibration.fitting import (
     joint_false_alarms,
     judge_elsewhere,
     judge_model,
-    ranked,
     rate_tests,
 )
 from heedful.calibration.known import Known, Looked
@@ -128,9 +127,3 @@ def test_an_interval_across_the_cut_decides_nothing():
         *("undecided", "undecided"),
         "not-safe",
     )
-
-
-def test_tests_are_ranked_by_power_in_the_order_of_the_audit():
-    found = ranked(rate_tests(MOVES + BLIND + GOOD))
-    assert list(found) == ["decisive", "telling"]
-    assert [test.test for test in found["telling"]] == ["comprehensiveness", "sufficiency"]

@@ -46,11 +46,6 @@ class Tested:
     note: str
 
     @property
-    def power(self) -> float:
-        """At 5% false alarms; below 0 where there is no figure."""
-        return -1.0 if self.separation is None else self.separation.power.value
-
-    @property
     def point(self) -> OperatingPoint:
         """What ships of it: the cut from all models, the rates from where it was not fitted."""
         found = self.separation
@@ -81,16 +76,6 @@ def rate_tests(known: Sequence[Known], fewest: int = FEWEST) -> list[Tested]:
     """Every test, in the order of the audit; judged from so many models of either kind on."""
     judged = choose(known, fewest)
     return [_tested(some, judged, fewest) for some in by_test(known).values()]
-
-
-def ranked(tests: Iterable[Tested]) -> dict[str, list[Tested]]:
-    """By question, the test of most power first; those without a figure last."""
-    tests = list(tests)
-    asked = dict.fromkeys(test.question for test in tests)  # in the order of the audit
-    found: dict[str, list[Tested]] = {}
-    for test in sorted(tests, key=lambda one: -one.power):
-        found.setdefault(test.question, []).append(test)
-    return {question: found[question] for question in asked}
 
 
 def judge_elsewhere(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from heedful.cli.options import Quiet
+from heedful.cli.options import AsJson, AtOnce, Device, Engine, Quiet
 
 if TYPE_CHECKING:
     from heedful.auditing.operating import Share
@@ -22,11 +22,11 @@ def calibrate(
         bool, typer.Option("--quick", help="A small part of the zoo, in minutes.")
     ] = False,
     seeds: Annotated[int, typer.Option(help="Train each model with so many seeds.")] = 1,
-    on: Annotated[str, typer.Option(help="local: processes here. ray: a Ray cluster.")] = "local",
-    cores: Annotated[int | None, typer.Option(help="So many trainings at once.")] = None,
-    device: Annotated[str, typer.Option(help="cpu, cuda, cuda:1, auto.")] = "cpu",
+    on: Engine = "local",
+    cores: AtOnce = None,
+    device: Device = "cpu",
     quiet: Quiet = False,
-    json: Annotated[bool, typer.Option("--json", help="The result as JSON.")] = False,
+    json: AsJson = False,
 ) -> None:
     """Audit models whose attention is known to lie or to tell the truth, and count.
 
@@ -65,11 +65,13 @@ def calibrate(
 
 def _told(found: "Calibration") -> Iterator[str]:
     """Each test by question, the most powerful first; then the verdict, then who was left out."""
-    from heedful.calibration.fitting import ranked
+    from itertools import groupby
+
     from heedful.errors import counted
+    from heedful.report.calibration_figures import ranked
 
     yield "power: share of models caught that fail, at no more than 5% false alarms"
-    for question, tests in ranked(found.tests).items():
+    for question, tests in groupby(ranked(found), key=lambda test: test.question):
         yield f"\n{question}"
         for test in tests:
             yield f"  {test.test:<40} {_rated(test)}"

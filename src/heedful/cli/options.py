@@ -25,3 +25,6 @@ Exactness = Annotated[
     ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Only the result.")]
+Engine = Annotated[str, typer.Option("--on", help="local: processes here. ray: a Ray cluster.")]
+AtOnce = Annotated[int | None, typer.Option("--cores", help="So many trainings at once.")]
+AsJson = Annotated[bool, typer.Option("--json", help="The result as JSON.")]

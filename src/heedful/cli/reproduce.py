@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from heedful.cli.options import Quiet
+from heedful.cli.options import AsJson, AtOnce, Device, Engine, Quiet
 
 if TYPE_CHECKING:
     from heedful.papers.paper import Experiment, Paper
@@ -26,11 +26,11 @@ def reproduce(
         list[str] | None, typer.Option(help="Only this corpus; may be repeated.")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A small part, in minutes.")] = False,
-    on: Annotated[str, typer.Option(help="local: processes here. ray: a Ray cluster.")] = "local",
-    cores: Annotated[int | None, typer.Option(help="So many trainings at once.")] = None,
-    device: Annotated[str, typer.Option(help="cpu, cuda, cuda:1, auto.")] = "cpu",
+    on: Engine = "local",
+    cores: AtOnce = None,
+    device: Device = "cpu",
     quiet: Quiet = False,
-    json: Annotated[bool, typer.Option("--json", help="The result as JSON.")] = False,
+    json: AsJson = False,
 ) -> None:
     """Do a paper's experiments again and put the numbers beside the published ones.
 

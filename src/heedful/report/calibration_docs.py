@@ -41,7 +41,7 @@ THE_RANKING = """A test raises an alarm on a model if its score lies below a cut
 """  # noqa: E501
 THE_VERDICT = """The tests and cuts that the verdict goes by are chosen on one half of the settings and tried on the other, both ways round.
 """  # noqa: E501
-AGAIN = """`heedful calibrate -o DIR` trains and audits every model, and writes `calibration.json`, from which this page is made, and `operating_points.json`. Copied to `src/heedful/auditing/operating_points.json`, the latter is what audits are judged by. `python -m heedful.report.calibration_docs DIR > docs/calibration.md` makes this page.
+AGAIN = """`heedful calibrate -o DIR` trains and audits every model, and writes `report.html`, `calibration.json` (every score of every test on every model; that of this page is [here](calibration/calibration.json)) and `operating_points.json`, which ships with the package and is what audits are judged by. `make calibration` does all that and makes this page.
 """  # noqa: E501
 
 
