@@ -30,7 +30,8 @@ calibration: .venv/installed
 	cp calibrated/operating_points.json src/heedful/auditing/operating_points.json
 	mkdir -p docs/calibration
 	cp calibrated/calibration.json docs/calibration/calibration.json
-	$(BIN)/python -m heedful.report.calibration_docs docs/calibration > docs/calibration.md
+	$(BIN)/python -m heedful.report.calibration_docs docs/calibration > calibrated/page.md
+	mv calibrated/page.md docs/calibration.md
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv

@@ -11,10 +11,8 @@ from heedful.errors import RunError
 from tests.auditing.points import POINTS, a_point
 
 
-def test_points_come_back_whole_from_a_file(tmp_path):
-    path = tmp_path / "points.json"
-    path.write_text(json.dumps(POINTS.to_dict()))
-    assert OperatingPoints.read(path) == POINTS
+def test_points_come_back_whole_from_a_file():
+    assert OperatingPoints.from_dict(json.loads(json.dumps(POINTS.to_dict()))) == POINTS
 
 
 def test_whole_numbers_in_a_file_are_read_as_shares():
@@ -46,7 +44,7 @@ def test_only_judged_tests_have_a_cut_to_be_judged_by():
     [
         (
             a_point("t", 0.1),
-            "cut 0.1 · on models with a known answer: catches 94% of 41 that fail, "
+            "cut 0.1 · held out, known answers: catches 94% of 41 that fail, "
             "false alarms on 3% of 36 that hold",
         ),
         (
@@ -71,16 +69,16 @@ def test_a_test_says_its_cut_and_how_often_it_is_right(point, sentence):
     [
         (
             POINTS.verdict,
-            "On held-out models with a known answer the verdict caught 92% of 30 that lie (let 2% "
+            "On held-out settings with known answers the verdict caught 92% of 30 that lie (let 2% "
             "pass) and refused 5% of 20 that are honest (let 60% pass).",
         ),
         (
             {"liars_caught": 0.9},
-            "On held-out models with a known answer the verdict caught 90% of those that lie.",
+            "On held-out settings with known answers the verdict caught 90% of those that lie.",
         ),
         (
             {"liars": 0, "liars_caught": None, "honest_refused": 0.0},
-            "On held-out models with a known answer the verdict refused 0% of those that are "
+            "On held-out settings with known answers the verdict refused 0% of those that are "
             "honest.",
         ),
         ({}, ""),
@@ -88,7 +86,7 @@ def test_a_test_says_its_cut_and_how_often_it_is_right(point, sentence):
 )
 def test_the_record_of_the_verdict_says_what_is_known_of_it(found, sentence):
     record = OperatingPoints((), {"version": "x"}, found).track_record
-    scope = "Rates are of small models on planted evidence: they say how the tests behave there"
+    scope = "Rates are of small models on planted evidence that clearly lie or clearly do not: "
     assert record.startswith(f"{sentence} {scope}".lstrip())
     assert "docs/calibration.md" in record
 
@@ -99,7 +97,7 @@ def test_the_record_of_the_verdict_says_what_is_known_of_it(found, sentence):
         ({}, "cuts that were not measured"),
         ({"version": "7"}, "cuts measured on models with a known answer (calibration 7)"),
         (
-            {"version": "7", "members": 80},
+            {"version": "7", "models": 80},
             "cuts measured on 80 models with a known answer (calibration 7)",
         ),
     ],

@@ -26,7 +26,7 @@ def a_small_zoo():
     kinds = [
         replace(kind, settings=("short-two", "short-one"), deep=(), checks={"accuracy": (0.9,)})
         for kind in zoo.kinds
-        if kind.name in ("honest", "flat")
+        if kind.name in ("honest", "blended")
     ]
     broken = replace(kinds[1], name="broken", checks={"accuracy": (2.0,)}, settings=("short-one",))
     broken = replace(broken, model={**broken.model, "embedding_size": 16})

@@ -82,17 +82,30 @@ def test_too_few_models_is_no_judgement():
     assert test.note == "asked of too few models: 9 that fail, 20 that hold"
 
 
-def test_together_the_judged_tests_of_a_question_alarm_on_at_most_5_percent():
-    # Each is wrong on one model in 20, but not on the same one: together on two.
-    first = models("telling", "one", "fails", [0.0] * 20)
-    first += models("telling", "one", "holds", [-1.0, *([0.9] * 19)])
-    second = models("telling", "two", "fails", [0.0] * 19 + [NAN])
-    second += models("telling", "two", "holds", [*([0.9] * 19), -1.0])
-    cuts = choose(first + second)
-    assert list(cuts) == ["one"]
-    assert joint_false_alarms(first + second, "telling", cuts) == 0.05
-    assert joint_false_alarms(first + second, "telling", {**cuts, "two": 0.4}) == 0.1
-    assert "would exceed 5%" in by_name(rate_tests(first + second))["two"].note
+def test_of_each_question_the_most_powerful_test_is_judged_then_that_of_fewest_false_alarms():
+    weaker = models("telling", "weaker", "fails", [0.0] * 15 + [0.9] * 5)
+    weaker += models("telling", "weaker", "holds", [0.8] * 20)
+    alarming = models("telling", "alarming", "fails", [0.0] * 20)
+    alarming += models("telling", "alarming", "holds", [-1.0, *([0.8] * 19)])
+    known = weaker + alarming + GOOD + MOVES
+    assert list(choose(known)) == ["comprehensiveness", "permutation"]
+    notes = {test.test: test.note for test in rate_tests(known)}
+    assert notes["weaker"] == notes["alarming"] == "another test of its question does better"
+
+
+def test_a_test_that_would_push_the_verdict_above_5_percent_gives_way_to_the_next():
+    # Decisive and the stronger test of telling are wrong on one model in 20 each, not on the same.
+    first = models("decisive", "permutation", "fails", [0.0] * 20)
+    first += models("decisive", "permutation", "holds", [-1.0, *([0.9] * 19)])
+    strong = models("telling", "comprehensiveness", "fails", [0.0] * 20)
+    strong += models("telling", "comprehensiveness", "holds", [*([0.9] * 19), -1.0])
+    weaker = models("telling", "sufficiency", "fails", [0.0] * 15 + [NAN] * 5)
+    weaker += models("telling", "sufficiency", "holds", [0.9] * 20)
+    known = first + strong + weaker
+    assert list(choose(known)) == ["permutation", "sufficiency"]
+    assert joint_false_alarms(known, ["decisive", "telling"], choose(known)) == 0.05
+    both = {"permutation": 0.4, "comprehensiveness": 0.4}
+    assert joint_false_alarms(known, ["decisive", "telling"], both) == 0.1
 
 
 def test_rates_come_from_settings_that_the_cut_was_not_fitted_on():
@@ -127,3 +140,18 @@ def test_an_interval_across_the_cut_decides_nothing():
         *("undecided", "undecided"),
         "not-safe",
     )
+
+
+def test_a_verdict_leaves_out_tests_that_measure_what_the_model_was_chosen_by():
+    mine = [one for one in GOOD + MOVES if one.member == "fails-0"]
+    chosen = [replace(one, defines=one.test == "permutation") for one in mine]
+    judged = judge_model(looked(mine)[0], chosen, {"comprehensiveness": 0.5, "permutation": 0.3})
+    assert (judged.decisive, judged.telling) == ("reported", "contradicted")
+
+
+def test_models_without_a_score_do_not_count_towards_the_fewest():
+    silent = models("telling", "comprehensiveness", "holds", [NAN] * 11 + [0.9] * 9)
+    (test,) = rate_tests(GOOD[:20] + silent)
+    assert test.silent == 11
+    assert not test.is_judged
+    assert test.note == "asked of too few models: 20 that fail, 9 that hold"

@@ -35,7 +35,7 @@ def test_an_audit_says_how_often_each_test_is_right(heedful, run, marked):
     answer = heedful("audit", run, marked, "--ask", "decisive", "-o", "audit")
     assert answer.code == 0, answer.err
     assert "1 of 3 tests are judged, by cuts measured on 77 models" in answer.out
-    assert "cut 0.1 · on models with a known answer: catches 94% of 41 that fail" in answer.out
+    assert "cut 0.1 · held out, known answers: catches 94% of 41 that fail" in answer.out
     assert answer.out.count("    not calibrated\n") == 2
     assert "the verdict caught 92% of 30 that lie" in answer.out
     saved = json.loads(Path("audit/audit.json").read_text())

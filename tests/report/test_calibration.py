@@ -16,7 +16,7 @@ from heedful.report import calibration_docs
 from heedful.report.calibration import calibration_page, write_calibration
 from heedful.report.calibration_figures import cell_rows, paper_of, ranked, ranking_rows
 from heedful.report.calibration_tables import kinds_of, sentence, settings_of, truth_rows
-from heedful.report.misleading import Misled, misleading
+from heedful.report.misleading import Misled, misleading, scores_by_documents
 from tests.calibration.made_up import HONEST, KINDS, LEFT_OUT, SETTINGS, made_calibration
 from tests.report import browser as browsers
 from tests.report.browser import visit
@@ -159,11 +159,12 @@ def test_the_sentence_counts_verdicts_on_models_that_were_held_out(made):
     honest = tuple(one for one in made.judged if one.explains)
     assert len(liars) == len(half) == 16
     assert sentence(replace(made, judged=half)) == (
-        "On 16 held-out models with a known answer the verdict caught 50% [28, 72] of the 16 that "
-        "lie and let 50% [28, 72] of them pass."
+        "On 16 models with a known answer, by cuts from settings that they are not in, the verdict "
+        "caught 50% [28, 72] of the 16 that lie and let 50% [28, 72] of them pass."
     )
     refused = sentence(replace(made, judged=honest))
-    assert refused.startswith("On 16 held-out models with a known answer the verdict refused 0% [0")
+    assert "the verdict refused 0% [0" in refused
+    assert "of them pass that it can be asked of" in refused
     assert sentence(replace(made, judged=())) == "No model was judged."
 
 
@@ -212,7 +213,7 @@ def test_docs_show_figures_that_exist(docs, made, tmp_path):
 
 def test_docs_say_what_the_ranking_found(docs):
     assert (
-        "Of 7 tests, 4 are judged in audits; the others are reported. Fewer than half of the "
+        "Of 7 tests, 2 are judged in audits; the others are reported. Fewer than half of the "
         "models that fail are caught by *kendall tau with state-gradient-norm*. No place in the "
         "ranking, because they define the truth or were asked of fewer than 10 models of either "
         "kind: *mask-only accuracy* and *auprc*."
@@ -236,3 +237,16 @@ def test_a_kind_that_the_zoo_does_not_know_is_refused_in_a_sentence(made):
 
 def test_every_test_that_ships_names_its_paper():
     assert [one.test for one in shipped().points if not paper_of(one.test)] == []
+
+
+def test_scores_of_honest_models_are_means_by_what_their_documents_are_like(made):
+    settings = settings_of(made, read_zoo())
+    rows = {row["test"]: row for row in scores_by_documents(made, settings)}
+    holding = [
+        one.score
+        for one in made.known
+        if one.test == "permutation" and one.truth == "holds" and settings[one.setting].words == 12
+    ]
+    mean = sum(holding) / len(holding)
+    assert rows["permutation"]["12 words"] == f"{mean:.2f} ({len(holding)})"
+    assert all("nan" not in cell for row in rows.values() for cell in row.values())

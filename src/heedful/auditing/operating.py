@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cache, cached_property
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 from heedful.errors import RunError
@@ -21,8 +20,8 @@ FILE_NAME = "operating_points.json"
 NOT_CALIBRATED = "not calibrated"
 READ_ON = "docs/calibration.md"
 SCOPE = (
-    "Rates are of small models on planted evidence: they say how the tests behave there, not on "
-    f"your data ({READ_ON})."
+    "Rates are of small models on planted evidence that clearly lie or clearly do not: they say "
+    f"how the tests behave there, not on your data ({READ_ON})."
 )
 
 
@@ -40,8 +39,9 @@ class Share:
 class OperatingPoint:
     """One test: its cut, and how it does there on models with a known answer.
 
-    `power` is the share of the models that fail on its question whose score lies below the cut,
-    `false_alarms` that of the models that do not fail. A test that was asked of too few has none.
+    `power` is the share of the models that fail on its question whose score lies below a cut,
+    `false_alarms` that of the models that do not fail: each counted with the cut of the half of the
+    settings that the model is not in, where `cut` is that of all. A test of too few has none.
     """
 
     question: str
@@ -54,13 +54,6 @@ class OperatingPoint:
     note: str = ""  # why it is only reported
 
     @property
-    def right(self) -> float | None:
-        """Mean of the shares answered rightly of either kind."""
-        if self.power is None or self.false_alarms is None:
-            return None
-        return (self.power.value + 1 - self.false_alarms.value) / 2
-
-    @property
     def rates(self) -> str:
         """How often it is right, in words; nothing if that was not measured."""
         return self._rates(" that fail", " that hold")
@@ -69,7 +62,7 @@ class OperatingPoint:
     def known(self) -> str:
         """How often it is right, or why nobody can say."""
         if self.rates:
-            return f"on models with a known answer: {self.rates}"
+            return f"held out, known answers: {self.rates}"
         return self.note or NOT_CALIBRATED
 
     @property
@@ -127,7 +120,7 @@ class OperatingPoints:
         """Where the cuts come from, as the end of a sentence."""
         if not self.is_measured:
             return "cuts that were not measured"
-        models = self.made.get("models", self.made.get("members"))
+        models = self.made.get("models")
         on = "models" if models is None else f"{models} models"
         return f"cuts measured on {on} with a known answer (calibration {self.version})"
 
@@ -172,11 +165,6 @@ class OperatingPoints:
         )
         return cls(points, stored["made"], stored["verdict"])
 
-    @classmethod
-    def read(cls, path: Path) -> "OperatingPoints":
-        """The points of a file."""
-        return cls.from_dict(json.loads(path.read_text(encoding="utf-8")))
-
 
 SHARES = ("power", "false_alarms", "auc")
 
@@ -207,7 +195,7 @@ def _verdict_sentence(found: Mapping[str, Any]) -> str:
         said.append(f"refused {refused:.0%} of {those('honest')} that are honest{beside}")
     if not said:
         return ""
-    return f"On held-out models with a known answer the verdict {' and '.join(said)}."
+    return f"On held-out settings with known answers the verdict {' and '.join(said)}."
 
 
 @cache

@@ -1,9 +1,9 @@
 """The rules of the verdict, all in one place.
 
 A test is *judged* by a cut that was measured on models with a known answer (`heedful calibrate`;
-the points ship with the package). A test that does not reach useful power there at 5% false alarms,
-that would push those of its question above 5%, or that was asked of too few models is *reported*:
-shown, never judged.
+the points ship with the package): of each question the test that did best there. A test that does
+not reach useful power at 5% false alarms, that another test of its question surpasses, or that was
+asked of too few models is *reported*: shown, never judged.
 `needed` is a gain in points of accuracy, which means the same everywhere: its cut is 0.5 points.
 
     supported      the whole interval of the score lies above the cut

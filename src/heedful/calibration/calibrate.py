@@ -11,15 +11,17 @@ from heedful.calibration.cells import cells_of_zoo
 from heedful.calibration.fitting import (
     FEWEST,
     QUICK_FEWEST,
+    USEFUL,
     Judged,
     judge_elsewhere,
     rate_tests,
 )
 from heedful.calibration.known import Known, Looked, evidence_by_run, known_of, look
 from heedful.calibration.record import Calibration
-from heedful.calibration.separation import share
+from heedful.calibration.separation import FALSE_ALARMS, share
 from heedful.calibration.zoo import read_zoo
 from heedful.config import at_least
+from heedful.errors import RunError
 from heedful.jobs.progress import JobWatcher
 from heedful.sweeps.sweep import checked_device, sweep_cells
 from heedful.training.trained import environment
@@ -54,6 +56,11 @@ def calibrate(
             assert cell.audit is not None
             audit = Audit.load(swept.folder / cell.name / cell.audit.folder)
             known.extend(known_of(member, audit))
+    if not known:
+        raise RunError(
+            f"none of {len(looked)} models is what its kind should be, so there is nothing to "
+            f"count. The first was left out because of: {looked[0].left_out}."
+        )
     fewest = QUICK_FEWEST if is_quick else FEWEST
     tested = rate_tests(known, fewest)
     judged = judge_elsewhere(known, looked, fewest)
@@ -65,6 +72,9 @@ def calibrate(
         "left_out": sum(bool(model.left_out) for model in looked),
         "seeds": seeds,
         "zoo": zoo.digest,
+        "most_false_alarms": FALSE_ALARMS,
+        "least_power": USEFUL,
+        "fewest_models": fewest,
         "is_quick": is_quick,
     }
     points = OperatingPoints(tuple(one.point for one in tested), made, verdict_rates(judged))
@@ -73,17 +83,27 @@ def calibrate(
 
 
 def verdict_rates(judged: Sequence[Judged]) -> dict[str, int | float]:
-    """How the verdict did on settings that its cuts were not fitted on."""
+    """How the verdict did on settings that its cuts were not fitted on.
+
+    An honest model can pass only if it was not chosen by what all tests of a question measure.
+    """
     liars = [one.verdict for one in judged if not one.explains]
     honest = [one.verdict for one in judged if one.explains]
+    may_pass = [
+        one.verdict
+        for one in judged
+        if one.explains and "reported" not in (one.decisive, one.telling)
+    ]
     counts = {
         "liars_caught": (liars.count("may-not"), len(liars)),
         "liars_not_passed": (len(liars) - liars.count("may"), len(liars)),
         "honest_refused": (honest.count("may-not"), len(honest)),
-        "honest_passed": (honest.count("may"), len(honest)),
+        "honest_passed": (may_pass.count("may"), len(may_pass)),
     }
     rates: dict[str, int | float] = {"liars": len(liars), "honest": len(honest)}
     for name, (count, of) in counts.items():
+        if not of:
+            continue
         found = share(count, of)
         rates |= {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
     return rates

@@ -16,6 +16,7 @@ from heedful.calibration.separation import (
     FALSE_ALARMS,
     Separation,
     alarms,
+    auc,
     best_cut,
     scores_of,
     separate,
@@ -39,6 +40,7 @@ class Tested:
     fails: int  # models that it should catch, not counting those where it defines the truth
     holds: int
     defines: int  # models whose truth was checked by what it measures
+    silent: int  # models that fail or hold on which it has no score: it catches none of them
     separation: Separation | None  # None: too few models of one kind
     power_elsewhere: Share | None  # with the cut of the other half
     false_alarms_elsewhere: Share | None
@@ -96,12 +98,12 @@ def judge_elsewhere(
 
 
 def judge_model(model: Looked, known: Sequence[Known], cuts: Mapping[str, float]) -> Judged:
-    """The verdict on one model by these cuts."""
+    """The verdict on one model by these cuts, without tests that measure what it was chosen by."""
     found = {
         question: answer(
             compared((one.low, one.high), cuts[one.test])
             for one in known
-            if one.question == question and one.test in cuts
+            if one.question == question and one.test in cuts and not one.defines
         )
         for question in DECIDING
     }
@@ -115,26 +117,32 @@ def judge_model(model: Looked, known: Sequence[Known], cuts: Mapping[str, float]
 
 
 def choose(known: Sequence[Known], fewest: int = FEWEST) -> dict[str, float]:
-    """The tests that are judged, with their cuts: question by question, the most powerful first,
-    as long as all together raise alarms on at most 5% of the models that hold."""
+    """The tests that are judged, with their cuts: of each question the most powerful one.
+
+    One alone, so that false alarms do not add up. The two questions of the verdict are taken
+    together: an alarm on either is one of the verdict, and both may raise 5% at most.
+    """
     cuts: dict[str, float] = {}
     for question, tests in _by_question(known).items():
-        ranked = sorted(tests.items(), key=lambda item: -_power(item[1]))
-        for test, some in ranked:
+        for test, some in sorted(tests.items(), key=lambda item: _merit(item[1])):
             fails, holds = _split(some)
-            if min(len(fails), len(holds)) < fewest or _power(some) < USEFUL:
+            if min(_with_score(fails), _with_score(holds)) < fewest or _power(some) < USEFUL:
                 continue
             tried = {**cuts, test: best_cut(fails, holds)}
-            if joint_false_alarms(known, question, tried) <= FALSE_ALARMS:
+            together = DECIDING if question in DECIDING else (question,)
+            if joint_false_alarms(known, together, tried) <= FALSE_ALARMS:
                 cuts = tried
+                break
     return cuts
 
 
-def joint_false_alarms(known: Sequence[Known], question: str, cuts: Mapping[str, float]) -> float:
-    """The share of models that hold on a question on which any of the tests raises an alarm."""
+def joint_false_alarms(
+    known: Sequence[Known], questions: Sequence[str], cuts: Mapping[str, float]
+) -> float:
+    """The share of models that hold on some questions on which any of the tests raises an alarm."""
     alarmed: dict[str, bool] = {}
     for one in known:
-        if one.question == question and one.is_scored and not one.fails and one.test in cuts:
+        if one.question in questions and one.is_scored and not one.fails and one.test in cuts:
             alarmed[one.member] = alarmed.get(one.member, False) or one.score < cuts[one.test]
     return float(np.mean(list(alarmed.values()))) if alarmed else 0.0
 
@@ -163,9 +171,22 @@ def _split(some: Iterable[Known]) -> tuple[np.ndarray, np.ndarray]:
     )
 
 
+def _with_score(scores: np.ndarray) -> int:
+    return int((~np.isnan(scores)).sum())
+
+
 def _power(some: Iterable[Known]) -> float:
     fails, holds = _split(some)
     return alarms(fails, best_cut(fails, holds)) if len(fails) and len(holds) else 0.0
+
+
+def _merit(some: Sequence[Known]) -> tuple[float, float, float]:
+    """What tests of a question are sorted by: most power, then fewest false alarms, then AUC."""
+    fails, holds = _split(some)
+    if not (len(fails) and len(holds)):
+        return (0.0, 0.0, 0.0)
+    cut = best_cut(fails, holds)
+    return (-alarms(fails, cut), alarms(holds, cut), -auc(fails, holds))
 
 
 def _tested(some: Sequence[Known], judged: Mapping[str, float], fewest: int) -> Tested:
@@ -176,13 +197,15 @@ def _tested(some: Sequence[Known], judged: Mapping[str, float], fewest: int) -> 
     separation = separate(fails, holds, np.random.default_rng(SEED)) if enough else None
     power, false_alarms = _elsewhere(some) if separation is not None else (None, None)
     is_judged = first.test in judged
-    note = "" if is_judged else _why_reported(separation, len(fails), len(holds), defines, fewest)
+    few = _with_score(fails), _with_score(holds)
+    note = "" if is_judged else _why_reported(separation, *few, defines, fewest)
     return Tested(
         first.question,
         first.test,
         len(fails),
         len(holds),
         defines,
+        len(fails) + len(holds) - _with_score(fails) - _with_score(holds),
         separation,
         power,
         false_alarms,
@@ -212,4 +235,4 @@ def _why_reported(
         return f"asked of too few models: {fails} that fail, {holds} that hold"
     if separation.power.value < USEFUL:
         return f"power {separation.power.value:.0%} at 5% false alarms: too little to judge by"
-    return "with the tests already judged, false alarms would exceed 5%"
+    return "another test of its question does better"

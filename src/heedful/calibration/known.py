@@ -11,7 +11,7 @@ from typing import Any
 
 from heedful.auditing.record import Audit
 from heedful.auditing.rules import GAIN_TEST
-from heedful.calibration.zoo import EVIDENCE, Answer, Member, Truth
+from heedful.calibration.zoo import EVIDENCE, OF_STATES, Answer, Member, Truth
 
 Row = Mapping[str, Any]
 
@@ -29,7 +29,7 @@ class Known:
     truth: Answer | None  # None: not known
     by: str
     defines: bool  # the test measures what the truth was checked by: it is not scored
-    score: float  # NaN: floor and ceiling do not separate, or the question was not asked
+    score: float  # NaN: floor and ceiling do not separate, so the test says nothing
     low: float
     high: float
 
@@ -63,7 +63,7 @@ def look(member: Member, row: Row, evidence: Row | None) -> Looked:
     """A member with its checks, from its row of the sweep and the analysis of its evidence."""
     found: dict[str, float] = {}
     if row["state"] != "done" or evidence is None:
-        reason = f"{row['state']}: {row['error']}"
+        reason = f"{row['state']}: {row['error'] or 'its evidence was not looked at'}"
     else:
         found = quantities_of(evidence, member.setting.noise)
         reason = "; ".join(member.kind.failed_checks(found))
@@ -101,7 +101,8 @@ def known_of(member: Member, audit: Audit) -> Iterator[Known]:
             if test.name == GAIN_TEST:  # a gain in points has no controls and a rule of its own
                 continue
             low, high = test.score.interval
-            yield _known(member, truth, answer.question, test.name, test.score.score, low, high)
+            known = None if test.name in OF_STATES else truth
+            yield _known(member, known, answer.question, test.name, test.score.score, low, high)
 
 
 def evidence_by_run(tables: Sequence[Row]) -> dict[str, Row]:

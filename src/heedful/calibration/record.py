@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +37,10 @@ class Calibration:
             "points": plain(self.points.to_dict()),
             "tests": [plain(asdict(one)) for one in self.tests],
             "models": [plain(asdict(one)) for one in self.models],
-            "known": [plain(asdict(one)) for one in self.known],
+            "known": {  # by columns: there are thousands of rows
+                field.name: plain([getattr(one, field.name) for one in self.known])
+                for field in fields(Known)
+            },
             "judged": [plain(asdict(one)) for one in self.judged],
         }
 
@@ -60,7 +63,7 @@ class Calibration:
             ),
             tuple(
                 Known(**{**one, **{name: _number(one[name]) for name in ("score", "low", "high")}})
-                for one in stored["known"]
+                for one in _rows(stored["known"])
             ),
             tuple(Judged(**one) for one in stored["judged"]),
             float(stored["seconds"]),
@@ -82,6 +85,10 @@ class Calibration:
                 "Make it again with `heedful calibrate`."
             )
         return cls.from_dict(stored)
+
+
+def _rows(columns: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def _tested(stored: Mapping[str, Any]) -> Tested:

@@ -26,8 +26,9 @@ class Separation:
     """How one test does on models with a known answer.
 
     `power` is that at the cut. Its interval is the wider of two: Wilson's, and that of models drawn
-    anew with the cut chosen anew, which has no width where every model was caught. `roc` are points
-    (false alarms, power) for every cut there is.
+    anew with the cut chosen anew, which has no width where every model was caught. That of `auc` is
+    made likewise, Wilson's with as many models as the fewer of either kind. `roc` are points (false
+    alarms, power) for every cut there is.
     """
 
     cut: float  # NaN: no cut raises an alarm on any model that fails
@@ -45,14 +46,13 @@ def separate(fails: Failing, holds: Holding, rng: np.random.Generator) -> Separa
         some, others = (rng.choice(scores, len(scores)) for scores in (fails, holds))
         powers[draw] = alarms(some, best_cut(some, others))
         areas[draw] = auc(some, others)
-    both = len(fails) + len(holds)
     caught = share(int((fails < cut).sum()), len(fails))
-    low, high = _ends(powers)
+    area = share(auc(fails, holds) * min(len(fails), len(holds)), min(len(fails), len(holds)))
     return Separation(
         cut,
-        replace(caught, low=min(low, caught.low), high=max(high, caught.high)),
+        _widened(caught, powers),
         share(int((holds < cut).sum()), len(holds)),
-        Share(auc(fails, holds), *_ends(areas), both),
+        replace(_widened(area, areas), models=len(fails) + len(holds)),
         roc(fails, holds),
     )
 
@@ -60,15 +60,14 @@ def separate(fails: Failing, holds: Holding, rng: np.random.Generator) -> Separa
 def best_cut(fails: Failing, holds: Holding, most: float = FALSE_ALARMS) -> float:
     """The cut of most power whose false alarms are at most that share, in the middle of its gap.
 
-    NaN if such a cut catches nothing.
+    NaN if such a cut catches nothing, or if too few models that hold have a score to cut by.
     """
-    ranked = np.sort(np.where(np.isnan(holds), np.inf, holds))
-    highest = ranked[math.floor(most * len(ranked))] if len(ranked) else np.inf
-    caught = fails[fails < highest]
-    if not len(caught):
+    ranked = np.sort(holds[~np.isnan(holds)])
+    allowed = math.floor(most * len(holds))
+    if len(ranked) <= allowed:
         return math.nan
-    lowest = float(caught.max())
-    return lowest + 0.5 if math.isinf(highest) else (lowest + float(highest)) / 2
+    caught = fails[fails < ranked[allowed]]
+    return (float(caught.max()) + float(ranked[allowed])) / 2 if len(caught) else math.nan
 
 
 def alarms(scores: Scores, cut: float) -> float:
@@ -91,19 +90,21 @@ def roc(fails: Failing, holds: Holding) -> tuple[tuple[float, float], ...]:
     return tuple((alarms(holds, cut), alarms(fails, cut)) for cut in above)
 
 
-def share(count: int, of: int) -> Share:
+def share(count: int | float, of: int) -> Share:
     """A share with Wilson's 95% interval."""
     if not of:
         return Share(math.nan, math.nan, math.nan, 0)
     p, z2 = count / of, Z * Z
     middle = (p + z2 / (2 * of)) / (1 + z2 / of)
     half = Z * math.sqrt(p * (1 - p) / of + z2 / (4 * of * of)) / (1 + z2 / of)
-    return Share(p, max(0.0, middle - half), min(1.0, middle + half), of)
+    low, high = (0.0 if count == 0 else middle - half), (1.0 if count == of else middle + half)
+    return Share(p, low, high, of)
 
 
-def _ends(samples: Float[ndarray, " resamples"]) -> tuple[float, float]:
-    low, high = np.quantile(samples, [0.025, 0.975])
-    return float(low), float(high)
+def _widened(found: Share, samples: Float[ndarray, " resamples"]) -> Share:
+    """A share whose interval also holds the central 95% of the samples."""
+    low, high = np.quantile(samples, [0.025, 0.975]).tolist()
+    return replace(found, low=min(low, found.low), high=max(high, found.high))
 
 
 def scores_of(values: Sequence[float]) -> Scores:

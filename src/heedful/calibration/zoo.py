@@ -15,7 +15,6 @@ from heedful.config import from_plain
 from heedful.errors import ConfigError
 
 CONSTRUCTION = "construction"
-MOST_CELLS = 120
 EVIDENCE = "evidence"  # the analysis that checks read, on the dev part
 Answer = Literal["holds", "fails"]
 
@@ -35,6 +34,9 @@ DEFINING = {
     "own_influence": ("own influence",),
     "moved": ("permutation", "uniform"),
 }
+
+# Weights times states decide, so attention may rank states rightly and words wrongly.
+OF_STATES = ("kendall_tau with state-gradient-norm", "kendall_tau with leave-one-out-states")
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,7 @@ def calibrate(
         for line in _told(found):
             show.result(line)
         show.result(f"\nreport: {output / runs.REPORT}\noperating points: {output / FILE_NAME}")
-    if any(model.left_out.startswith("failed") for model in found.models):
+    if any(model.left_out.startswith(("failed", "not run")) for model in found.models):
         raise typer.Exit(1)
 
 
@@ -78,21 +78,25 @@ def _told(found: "Calibration") -> Iterator[str]:
     yield f"\n{found.points.track_record}"
     left_out = [model for model in found.models if model.left_out]
     if left_out:
-        yield f"\n{counted(len(left_out), 'model')} left out, not what their kind should be:"
+        yield f"\n{counted(len(left_out), 'model')} left out:"
     for model in left_out:
         yield f"  {model.member}: {model.left_out}"
 
 
 def _rated(test: "Tested") -> str:
-    """'power 94% [81%, 99%] of 41, false alarms 2% of 47, AUC 0.98; judged at 0.43'."""
+    """'power 94% [81%, 99%] of 41, held out 92%; false alarms …; AUC 0.98; judged at 0.43'."""
     found = test.separation
     if found is None:
         return test.note
     ends = f"power {found.power.value:4.0%} [{found.power.low:.0%}, {found.power.high:.0%}]"
-    rates = f"{ends} of {test.fails}, false alarms {_percent(found.false_alarms)} of {test.holds}"
+    held_out = (_percent(test.power_elsewhere), _percent(test.false_alarms_elsewhere))
+    rates = (
+        f"{ends} of {test.fails}, held out {held_out[0]}; false alarms "
+        f"{_percent(found.false_alarms)} of {test.holds}, held out {held_out[1]}"
+    )
     judged = f"judged at {found.cut:.2f}" if test.is_judged else f"reported: {test.note}"
-    return f"{rates}, AUC {found.auc.value:.2f}; {judged}"
+    return f"{rates}; AUC {found.auc.value:.2f}; {judged}"
 
 
-def _percent(share: "Share") -> str:
-    return f"{share.value:.0%}"
+def _percent(share: "Share | None") -> str:
+    return "–" if share is None else f"{share.value:.0%}"

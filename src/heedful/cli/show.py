@@ -159,7 +159,8 @@ def compared(comparison: "Comparison") -> Iterator[Text]:
         accuracy = audit.about.get("accuracy")
         right = "accuracy unknown" if accuracy is None else f"accuracy {percent(accuracy)}"
         yield Text(f"{name:<{width}}  {right}  {audit.sentence}")
-    if len({audit.calibration.origin for audit in comparison.audits.values()}) > 1:
+    judged_by = [audit.calibration.cuts for audit in comparison.audits.values()]
+    if any(cuts != judged_by[0] for cuts in judged_by):
         yield Text("\nverdicts may differ because the audits were judged by different cuts:")
         for name, audit in comparison.audits.items():
             yield Text(f"{name:<{width}}  {one_line(audit.calibration.origin)}")

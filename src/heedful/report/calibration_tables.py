@@ -47,6 +47,11 @@ def sentence(calibration: Calibration) -> str:
     """How the verdict did on models that its cuts were not fitted on."""
     liars = [one.verdict for one in calibration.judged if not one.explains]
     honest = [one.verdict for one in calibration.judged if one.explains]
+    may_pass = [
+        one.verdict
+        for one in calibration.judged
+        if one.explains and "reported" not in (one.decisive, one.telling)
+    ]
     said = []
     if liars:
         caught = share(liars.count("may-not"), len(liars))
@@ -56,11 +61,16 @@ def sentence(calibration: Calibration) -> str:
     if honest:
         refused = share(honest.count("may-not"), len(honest))
         said.append(f"refused {percent(refused)} of the {len(honest)} that are honest")
+    if may_pass:
+        passed = share(may_pass.count("may"), len(may_pass))
+        said.append(
+            f"let {percent(passed)} of the {len(may_pass)} of them pass that it can be asked of"
+        )
     if not said:
         return "No model was judged."
-    listed = " and ".join(filter(None, (", ".join(said[:-1]), said[-1])))
     return (
-        f"On {len(liars) + len(honest)} held-out models with a known answer the verdict {listed}."
+        f"On {len(liars) + len(honest)} models with a known answer, by cuts from settings that "
+        f"they are not in, the verdict {listed(said)}."
     )
 
 
@@ -170,6 +180,7 @@ def _test_row(one: Tested) -> dict[str, str]:
         "fail": str(one.fails),
         "hold": str(one.holds),
         "defines": str(one.defines or "–"),
+        "no score": str(one.silent or "–"),
         "cut": "–" if found is None else _number(found.cut),
         "power at 5% false alarms": "–" if found is None else percent(found.power),
         "held-out power": percent(one.power_elsewhere),

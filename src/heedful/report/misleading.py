@@ -1,13 +1,14 @@
 """Where tests are wrong: on which kinds of models, and in which settings.
 
-A group of models is listed if the test answers at least half of at least three of them wrongly. A
+A group of models is listed if the test answers at least half of at least three of them wrongly;
+where it has no score it says nothing, and misleads nobody. A
 setting, or what its documents are like, is listed only if the test is wrong there at least twice as
 often as elsewhere, so that it says something; a test that is wrong on every model that fails (or
 holds) is listed once.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from heedful.calibration.fitting import by_test
@@ -51,13 +52,18 @@ def misleading(
         if test in cuts
         for fails in (True, False)
         for group in _groups(
-            [one for one in some if one.is_scored and one.fails == fails],
+            [one for one in some if one.is_scored and one.fails == fails and has_score(one)],
             cuts[test],
             kinds,
             settings,
         )
     ]
     return sorted(found, key=lambda one: (-one.wrong / one.of, -one.of))
+
+
+def has_score(one: Known) -> bool:
+    """Whether the test says anything of the model."""
+    return not math.isnan(one.score)
 
 
 def traits(setting: Setting) -> list[str]:
@@ -127,3 +133,37 @@ def _misled(some: Sequence[Known], group: Sequence[Known], wrong: set[str], name
     first = some[0]
     count = sum(one.member in wrong for one in group)
     return Misled(first.question, first.test, first.fails, name, count, len(group))
+
+
+def scores_by_documents(
+    calibration: Calibration, settings: Mapping[str, Setting]
+) -> list[dict[str, str]]:
+    """What models that hold score on each test, by what their documents are like: mean scores.
+
+    Where a row falls from left to right, the same honesty is rated lower for no fault of its own.
+    """
+    rows = []
+    for test, some in by_test(calibration.known).items():
+        holding = [one for one in some if one.truth == "holds" and has_score(one)]
+        if len(holding) < FEWEST_MODELS or test not in {one.test for one in calibration.tests}:
+            continue
+        row = {"test": test}
+        for name, is_like in DOCUMENTS.items():
+            scores = [one.score for one in holding if is_like(settings[one.setting])]
+            known = len(scores) >= FEWEST_MODELS
+            row[name] = f"{sum(scores) / len(scores):.2f} ({len(scores)})" if known else "–"
+        rows.append(row)
+    return rows
+
+
+DOCUMENTS: dict[str, Callable[[Setting], bool]] = {
+    "one word decides": lambda setting: setting.has_one_word,
+    "two say the same": lambda setting: setting.evidence == 2,
+    "five say the same": lambda setting: setting.evidence == 5,
+    "one word, three times": lambda setting: setting.repeats > 1,
+    "12 words": lambda setting: setting.words == 12,
+    "60 words": lambda setting: setting.words == 60,
+    "200 words": lambda setting: setting.words == 200,
+    "noisy labels": lambda setting: setting.noise > 0,
+    "real language": lambda setting: setting.language == "real",
+}
