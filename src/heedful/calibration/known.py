@@ -39,6 +39,11 @@ class Known:
         return self.truth == "fails"
 
     @property
+    def has_score(self) -> bool:
+        """Whether the test says anything of the model."""
+        return not math.isnan(self.score)
+
+    @property
     def is_scored(self) -> bool:
         """Whether it counts as right or wrong."""
         return self.truth is not None and not self.defines

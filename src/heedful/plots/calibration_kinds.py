@@ -47,13 +47,13 @@ def who_is_fooled(cells: pd.DataFrame, kinds: Mapping[str, bool]) -> Figure:
     return Figure(
         title="Who is fooled by whom",
         caption=(
-            "Of the models of each kind, how many the test answers rightly at its cut: an alarm "
+            "Of the models of each kind with a score, how many the test answers rightly: an alarm "
             "where the question fails, none where it holds. Left of the gap are the kinds whose "
             "attention explains, right of it those whose attention lies. Blue: right on all; "
             "orange: wrong on all. Empty: the truth is not known of that kind, or the test "
             "could not be asked of it. D: the test measures what these models were chosen by, so "
-            "it would be scored on itself. Dash: the test was asked of too few models to have a "
-            "cut."
+            "it would be scored on itself. Dash: the test has no score there, or was asked of too "
+            "few models to have a cut."
         ),
         chart=styled(alt.vconcat(*panels, spacing=7)),
     )

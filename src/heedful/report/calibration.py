@@ -9,7 +9,7 @@ from heedful.calibration.zoo import QUANTITIES, read_zoo
 from heedful.report import calibration_tables as tables
 from heedful.report.calibration_figures import figures, paper_of
 from heedful.report.drawn import Drawn, panel, spoken
-from heedful.report.misleading import misleading
+from heedful.report.misleading import misleading, scores_by_documents
 from heedful.report.page import flat, make_page
 from heedful.runs import write_atomically
 
@@ -47,6 +47,10 @@ def calibration_page(calibration: Calibration) -> str:
                 "wrong": f"{one.wrong} of {one.of}",
             }
             for one in misleading(calibration, kinds, settings)
+        ],
+        by_documents=[
+            {**row, "test": spoken(row["test"])}
+            for row in scores_by_documents(calibration, settings)
         ],
         mistakes=tables.mistake_rows(calibration),
         left_out=tables.left_out_rows(calibration),

@@ -16,7 +16,7 @@ from heedful.report.drawn import spoken
 # Where the tests come from; of "kendall_tau with leave-one-out" what stands before "with".
 PAPERS = {
     "permutation": "Jain & Wallace 2019",
-    "uniform": "Jain & Wallace 2019; Wiegreffe & Pinter 2019",
+    "uniform": "Tutek & Šnajder 2020",
     "erase until flip": "Serrano & Smith 2019",
     "epsilon-max JSD": "Jain & Wallace 2019",
     "TVD at JSD 0.4": "Wiegreffe & Pinter 2019",
@@ -29,8 +29,8 @@ PAPERS = {
     "accuracy_drop": "Zhou et al. (VAT)",
     "post_hoc_accuracy_own": "Zhou et al. (VAT)",
     "post_hoc_accuracy_gold": "Zhou et al. (VAT)",
-    "mutual information": "Meister et al. 2021; Tutek & Šnajder 2020",
-    "own influence": "Meister et al. 2021; Tutek & Šnajder 2020",
+    "mutual information": "Tutek & Šnajder 2020",
+    "own influence": "Meister et al. 2021",
     "mask-only accuracy": "Bai et al. 2021",
     "attention-score AUC": "Sun & Lu 2020",
     "JSD between seeds": "Wiegreffe & Pinter 2019",
@@ -152,7 +152,8 @@ def _ranking_row(one: Tested, why: str) -> dict[str, object]:
 
 
 def _cell(test: Tested, some: list[Known]) -> dict[str, object]:
-    scored = [one for one in some if one.is_scored and test.separation is not None]
+    has_cut = test.separation is not None
+    scored = [one for one in some if one.is_scored and one.has_score and has_cut]
     cut = math.nan if test.separation is None else test.separation.cut
     return {
         "question": test.question,

@@ -52,18 +52,13 @@ def misleading(
         if test in cuts
         for fails in (True, False)
         for group in _groups(
-            [one for one in some if one.is_scored and one.fails == fails and has_score(one)],
+            [one for one in some if one.is_scored and one.fails == fails and one.has_score],
             cuts[test],
             kinds,
             settings,
         )
     ]
     return sorted(found, key=lambda one: (-one.wrong / one.of, -one.of))
-
-
-def has_score(one: Known) -> bool:
-    """Whether the test says anything of the model."""
-    return not math.isnan(one.score)
 
 
 def traits(setting: Setting) -> list[str]:
@@ -144,7 +139,7 @@ def scores_by_documents(
     """
     rows = []
     for test, some in by_test(calibration.known).items():
-        holding = [one for one in some if one.truth == "holds" and has_score(one)]
+        holding = [one for one in some if one.truth == "holds" and one.has_score]
         if len(holding) < FEWEST_MODELS or test not in {one.test for one in calibration.tests}:
             continue
         row = {"test": test}
