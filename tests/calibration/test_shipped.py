@@ -40,3 +40,14 @@ def test_the_verdict_does_what_is_promised_of_it_on_held_out_settings():
     assert rates["liars_not_passed"] >= 0.95
     assert rates["liars_caught"] >= 0.80
     assert rates["honest_refused"] <= 0.05
+
+
+def test_the_readme_says_the_same():
+    points = operating.shipped()
+    rates, readme = points.verdict, (DOCS.parent / "README.md").read_text().replace("\n", " ")
+    assert (
+        f"On {points.made['models']} small models whose attention is known to lie or to tell the "
+        f"truth it caught {rates['liars_caught']:.0%} of those that lie, let "
+        f"{1 - rates['liars_not_passed']:.0%} of them pass and refused "
+        f"{rates['honest_refused']:.0%} of the honest ones"
+    ) in readme
