@@ -71,7 +71,7 @@ def test_settings_cuts_and_rules_are_printed(page):
 
 def test_every_test_says_how_often_it_is_right(page):
     text = body(page)
-    rates = "On models with a known answer: catches 94% of 41 that fail, false alarms on 3% of 36"
+    rates = "Held out, known answers: catches 94% of 41 that fail, false alarms on 3% of 36"
     assert text.count(rates) == 2  # permutation and comprehensiveness; auprc was not asked
     weak = "catches 30% of 41 that fail, false alarms on 3% of 36 that hold. Not judged: too weak."
     assert weak in text
@@ -110,7 +110,7 @@ def test_runs_that_were_judged_by_other_cuts_each_show_their_own():
     }
     assert drawn == {0.1, 1.0}
     text = body(render(audits))
-    assert "Calibration by-hand-3: On held-out models" in text
+    assert "Calibration by-hand-3: On held-out settings" in text
     assert "Calibration later: Rates are of small models" in text
 
 
