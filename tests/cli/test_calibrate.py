@@ -29,6 +29,12 @@ def found(monkeypatch):
     return made, asked
 
 
+@pytest.fixture
+def no_page(monkeypatch):
+    """Drawing it takes seconds, and one test looks at it."""
+    monkeypatch.setattr("heedful.report.calibration.write_calibration", lambda *given: None)
+
+
 def test_every_test_is_rated_and_the_points_are_left_in_the_folder(heedful, found):
     made, asked = found
     done = heedful("calibrate", "--quick", "--seeds", "2", "-o", "zoo")
@@ -43,20 +49,20 @@ def test_every_test_is_rated_and_the_points_are_left_in_the_folder(heedful, foun
     assert Path("zoo/report.html").read_text().startswith("<!doctype html>")
 
 
-def test_models_that_were_left_out_are_named_with_the_reason(heedful, found):
+def test_models_that_were_left_out_are_named_with_the_reason(heedful, found, no_page):
     made, _ = found
     done = heedful("calibrate", "-o", "zoo")
     for model in made.models:
         assert (f"{model.member}: {model.left_out}" in done.out) == bool(model.left_out)
 
 
-def test_json_is_the_record(heedful, found):
+def test_json_is_the_record(heedful, found, no_page):
     made, _ = found
     done = heedful("calibrate", "-o", "zoo", "--json")
     assert json.loads(done.out)["points"]["points"] == made.to_dict()["points"]["points"]
 
 
-def test_a_model_that_failed_ends_in_code_1(heedful, monkeypatch, found):
+def test_a_model_that_failed_ends_in_code_1(heedful, monkeypatch, found, no_page):
     made, _ = found
     lost = Looked(
         "flat, short-one, seed 1", "flat", "short-one", 2, 1, False, False, {}, "failed: x."
