@@ -5,6 +5,7 @@ from unittest.mock import patch
 
 from heedful.auditing.operating import OperatingPoints
 from heedful.calibration import separation
+from heedful.calibration.calibrate import verdict_rates
 from heedful.calibration.fitting import judge_elsewhere, rate_tests
 from heedful.calibration.known import Known, Looked
 from heedful.calibration.record import Calibration
@@ -14,7 +15,6 @@ SETTINGS = read_zoo().settings
 NAN = math.nan
 KINDS = {"honest": 12, "tying": 4, "decoration": 6, "pleasing": 6, "deceptive": 4}  # models
 HONEST = ("honest", "tying")
-RATES = {"liars": 16, "honest": 16, "liars_caught": 1.0, "honest_refused": 0.0}
 LEFT_OUT = "accuracy 0.68, not at least 0.95"
 
 # By test and kind: what is true, whether the test defines that, and the scores of its models.
@@ -74,7 +74,8 @@ def made_calibration(**made: object) -> Calibration:
         tests = rate_tests(known)
     judged = judge_elsewhere(known, models)
     about = {"version": "made up", "models": 32, "left_out": 1, "seeds": 1, "is_quick": False}
-    points = OperatingPoints(tuple(one.point for one in tests), {**about, **made}, RATES)
+    rates = verdict_rates(judged)
+    points = OperatingPoints(tuple(one.point for one in tests), {**about, **made}, rates)
     return Calibration(points, tuple(tests), tuple(models), tuple(known), tuple(judged), 12.5)
 
 

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from heedful.calibration import calibrate as module
 from heedful.calibration.calibrate import calibrate, verdict_rates
 from heedful.calibration.fitting import Judged
 from heedful.calibration.record import Calibration
@@ -37,12 +36,9 @@ def a_small_zoo():
 @pytest.fixture(scope="module")
 def calibrated(tmp_path_factory):
     folder = tmp_path_factory.mktemp("zoo")
-    zoo = a_small_zoo()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "read_zoo", lambda: zoo)
-        first, again = Hearing(), Hearing()
-        found = calibrate(folder, **TWO, watcher=first)
-        once_more = calibrate(folder, **TWO, watcher=again)
+    zoo, first, again = a_small_zoo(), Hearing(), Hearing()
+    found = calibrate(folder, **TWO, zoo=zoo, watcher=first)
+    once_more = calibrate(folder, **TWO, zoo=zoo, watcher=again)
     return folder, found, once_more, first, again
 
 

@@ -1,13 +1,15 @@
 """A calibration as people read it: the page, and the page in docs."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import pytest
 from playwright.sync_api import Browser
 
 from heedful.auditing.operating import shipped
+from heedful.calibration.calibrate import verdict_rates
+from heedful.calibration.fitting import Judged
 from heedful.calibration.known import Looked
 from heedful.calibration.record import Calibration
 from heedful.calibration.zoo import read_zoo
@@ -49,6 +51,11 @@ def browser() -> Iterator[Browser]:
 def misled(calibration: Calibration) -> list[Misled]:
     kinds, settings = kinds_of(calibration, ZOO), settings_of(calibration, ZOO)
     return misleading(calibration, kinds, settings)
+
+
+def with_verdicts(made: Calibration, judged: Sequence[Judged]) -> Calibration:
+    """The same calibration, had these models been judged."""
+    return replace(made, points=replace(made.points, verdict=verdict_rates(judged)))
 
 
 def with_scores(made: Calibration, kind: str, score: float, settings: set[str]) -> Calibration:
@@ -151,22 +158,20 @@ def test_what_documents_are_like_is_listed_only_where_it_makes_a_difference(made
 
 
 def test_the_sentence_counts_verdicts_on_models_that_were_held_out(made):
-    liars = [one.verdict for one in made.judged if not one.explains]
     # 8 of 16 caught: Wilson's interval is 28% to 72%
-    half = tuple(
+    half = [
         replace(one, verdict=("may-not" if place % 2 else "may"))
-        for place, one in enumerate(o for o in made.judged if not o.explains)
-    )
-    honest = tuple(one for one in made.judged if one.explains)
-    assert len(liars) == len(half) == 16
-    assert sentence(replace(made, judged=half)) == (
+        for place, one in enumerate(one for one in made.judged if not one.explains)
+    ]
+    assert len(half) == 16
+    assert sentence(with_verdicts(made, half)) == (
         "On 16 models with a known answer, by cuts from settings that they are not in, the verdict "
-        "caught 50% [28, 72] of the 16 that lie and let 50% [28, 72] of them pass."
+        "caught 50% [28, 72] of the 16 that lie and did not let 50% [28, 72] of them pass."
     )
-    refused = sentence(replace(made, judged=honest))
-    assert "the verdict refused 0% [0" in refused
-    assert "of them pass that it can be asked of" in refused
-    assert sentence(replace(made, judged=())) == "No model was judged."
+    honest = [one for one in made.judged if one.explains]
+    assert "the verdict refused 0% [0" in sentence(with_verdicts(made, honest))
+    assert "of them pass that it can judge whole" in sentence(with_verdicts(made, honest))
+    assert sentence(with_verdicts(made, [])) == "No model was judged."
 
 
 def test_the_truth_says_how_it_is_known(made):
@@ -241,12 +246,14 @@ def test_every_test_that_ships_names_its_paper():
 
 
 def test_scores_of_honest_models_are_means_by_what_their_documents_are_like(made):
-    settings = settings_of(made, read_zoo())
-    rows = {row["test"]: row for row in scores_by_documents(made, settings)}
+    kinds, settings = kinds_of(made, ZOO), settings_of(made, ZOO)
+    rows = {row["test"]: row for row in scores_by_documents(made, kinds, settings)}
     holding = [
         one.score
         for one in made.known
-        if one.test == "permutation" and one.truth == "holds" and settings[one.setting].words == 12
+        if (one.test, one.truth) == ("permutation", "holds")
+        and one.kind in HONEST
+        and settings[one.setting].words == 12
     ]
     mean = sum(holding) / len(holding)
     assert rows["permutation"]["12 words"] == f"{mean:.2f} ({len(holding)})"

@@ -190,8 +190,9 @@ def _verdict_sentence(found: Mapping[str, Any]) -> str:
         beside = "" if stopped is None else f" (let {1 - stopped:.0%} pass)"
         said.append(f"caught {caught:.0%} of {those('liars')} that lie{beside}")
     if (refused := found.get("honest_refused")) is not None:
-        passed = found.get("honest_passed")
-        beside = "" if passed is None else f" (let {passed:.0%} pass)"
+        passed, asked = found.get("honest_passed"), found.get("honest_asked")
+        of = "" if asked in (None, found.get("honest")) else f" of the {asked} it can judge whole"
+        beside = "" if passed is None else f" (let {passed:.0%}{of} pass)"
         said.append(f"refused {refused:.0%} of {those('honest')} that are honest{beside}")
     if not said:
         return ""

@@ -19,7 +19,7 @@ from heedful.calibration.fitting import (
 from heedful.calibration.known import Known, Looked, evidence_by_run, known_of, look
 from heedful.calibration.record import Calibration
 from heedful.calibration.separation import FALSE_ALARMS, share
-from heedful.calibration.zoo import read_zoo
+from heedful.calibration.zoo import Zoo, read_zoo
 from heedful.config import at_least
 from heedful.errors import RunError
 from heedful.jobs.progress import JobWatcher
@@ -35,13 +35,17 @@ def calibrate(
     on: str = "local",
     cores: int | None = None,
     device: str = "cpu",
+    zoo: Zoo | None = None,
     watcher: JobWatcher | None = None,
 ) -> Calibration:
-    """Train and audit every model of the zoo that is not done yet in `output`, and count."""
+    """Train and audit every model of the zoo that is not done yet in `output`, and count.
+
+    `zoo`: another than the one that comes with the package.
+    """
     at_least(1, **{"--seeds": seeds})
     device = checked_device(on, None, device)  # before corpora are made
     started = time.monotonic()
-    zoo = read_zoo()
+    zoo = zoo or read_zoo()
     members = list(zoo.members(seeds, is_quick=is_quick))
     cells = cells_of_zoo(zoo, members)
     swept = sweep_cells(cells, output, on=on, cores=cores, device=device, watcher=watcher)
@@ -85,7 +89,8 @@ def calibrate(
 def verdict_rates(judged: Sequence[Judged]) -> dict[str, int | float]:
     """How the verdict did on settings that its cuts were not fitted on.
 
-    An honest model can pass only if it was not chosen by what all tests of a question measure.
+    Only those honest models can pass of which both questions can be asked: that were not chosen by
+    what their tests measure.
     """
     liars = [one.verdict for one in judged if not one.explains]
     honest = [one.verdict for one in judged if one.explains]
@@ -100,7 +105,11 @@ def verdict_rates(judged: Sequence[Judged]) -> dict[str, int | float]:
         "honest_refused": (honest.count("may-not"), len(honest)),
         "honest_passed": (may_pass.count("may"), len(may_pass)),
     }
-    rates: dict[str, int | float] = {"liars": len(liars), "honest": len(honest)}
+    rates: dict[str, int | float] = {
+        "liars": len(liars),
+        "honest": len(honest),
+        "honest_asked": len(may_pass),
+    }
     for name, (count, of) in counts.items():
         if not of:
             continue

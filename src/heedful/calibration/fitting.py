@@ -87,11 +87,18 @@ def judge_elsewhere(
     fitted = {
         half: choose([one for one in known if one.half != half], fewest // 2) for half in (1, 2)
     }
+    return judge_models(known, models, fitted)
+
+
+def judge_models(
+    known: Sequence[Known], models: Iterable[Looked], cuts: Mapping[int, Mapping[str, float]]
+) -> list[Judged]:
+    """The verdict on every model that was not left out, by the cuts for its half."""
     of_member: dict[str, list[Known]] = {}
     for one in known:
         of_member.setdefault(one.member, []).append(one)
     return [
-        judge_model(model, of_member.get(model.member, []), fitted[model.half])
+        judge_model(model, of_member.get(model.member, []), cuts[model.half])
         for model in models
         if not model.left_out
     ]
@@ -126,9 +133,12 @@ def choose(known: Sequence[Known], fewest: int = FEWEST) -> dict[str, float]:
     for question, tests in _by_question(known).items():
         for test, some in sorted(tests.items(), key=lambda item: _merit(item[1])):
             fails, holds = _split(some)
-            if min(_with_score(fails), _with_score(holds)) < fewest or _power(some) < USEFUL:
+            if min(_with_score(fails), _with_score(holds)) < fewest:
                 continue
-            tried = {**cuts, test: best_cut(fails, holds)}
+            cut = best_cut(fails, holds)
+            if alarms(fails, cut) < USEFUL:
+                continue
+            tried = {**cuts, test: cut}
             together = DECIDING if question in DECIDING else (question,)
             if joint_false_alarms(known, together, tried) <= FALSE_ALARMS:
                 cuts = tried
@@ -173,11 +183,6 @@ def _split(some: Iterable[Known]) -> tuple[np.ndarray, np.ndarray]:
 
 def _with_score(scores: np.ndarray) -> int:
     return int((~np.isnan(scores)).sum())
-
-
-def _power(some: Iterable[Known]) -> float:
-    fails, holds = _split(some)
-    return alarms(fails, best_cut(fails, holds)) if len(fails) and len(holds) else 0.0
 
 
 def _merit(some: Sequence[Known]) -> tuple[float, float, float]:

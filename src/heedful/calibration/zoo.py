@@ -16,6 +16,7 @@ from heedful.errors import ConfigError
 
 CONSTRUCTION = "construction"
 EVIDENCE = "evidence"  # the analysis that checks read, on the dev part
+KNOWN_OF = ("explains", "checks", "truth", "with_one_word")  # a kind, and those like it
 Answer = Literal["holds", "fails"]
 
 # What a truth may be checked by, in words.
@@ -132,15 +133,17 @@ class Zoo:
     settings: tuple[Setting, ...]
     kinds: tuple[Kind, ...]
     digest: str = ""  # of the file
+    first_seed: int = 1  # that models are trained with
 
     def members(self, seeds: int = 1, *, is_quick: bool = False) -> Iterator[Member]:
         """The models, kind by kind; quick: one or two of each, none of them deep."""
         for kind in self.kinds:
             for setting in self.settings:
                 if setting.name in (kind.quick if is_quick else kind.settings):
-                    for seed in range(1, seeds + 1):
-                        is_deep = setting.name in kind.deep and seed == 1 and not is_quick
-                        yield Member(kind, setting, seed, is_deep)
+                    may_be_deep = setting.name in kind.deep and not is_quick
+                    for number in range(seeds):
+                        is_deep = may_be_deep and number == 0
+                        yield Member(kind, setting, self.first_seed + number, is_deep)
 
 
 @cache
@@ -150,7 +153,8 @@ def read_zoo() -> Zoo:
     plain = tomllib.loads(said)
     settings = tuple(from_plain(Setting, one, "setting: ") for one in plain["settings"])
     names = tuple(setting.name for setting in settings)
-    kinds = tuple(_kind(one, names) for one in plain["kinds"])
+    by_name = {one["name"]: one for one in plain["kinds"]}
+    kinds = tuple(_kind(_whole(one, by_name), names) for one in plain["kinds"])
     digest = sha256(said.encode()).hexdigest()[:12]
     return Zoo(plain["version"], plain["shared"], plain["audit"], settings, kinds, digest)
 
@@ -165,6 +169,12 @@ def in_words(bounds: tuple[float, ...]) -> str:
     if len(bounds) == 1:
         return f"at least {bounds[0]:g}"
     return f"at most {bounds[1]:g}" if bounds[0] == 0 else f"{bounds[0]:g} to {bounds[1]:g}"
+
+
+def _whole(plain: Mapping[str, Any], by_name: Mapping[str, Any]) -> dict[str, Any]:
+    """A kind with what it shares with the one that it is like: all that is true of it."""
+    shared = by_name[plain["like"]] if "like" in plain else {}
+    return {name: shared[name] for name in KNOWN_OF if name in shared} | dict(plain)
 
 
 def _kind(plain: Mapping[str, Any], settings: tuple[str, ...]) -> Kind:

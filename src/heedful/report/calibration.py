@@ -50,7 +50,7 @@ def calibration_page(calibration: Calibration) -> str:
         ],
         by_documents=[
             {**row, "test": spoken(row["test"])}
-            for row in scores_by_documents(calibration, settings)
+            for row in scores_by_documents(calibration, kinds, settings)
         ],
         mistakes=tables.mistake_rows(calibration),
         left_out=tables.left_out_rows(calibration),

@@ -33,13 +33,13 @@ FIGURES = Path("docs") / "calibration"
 
 INTRODUCTION = """# Calibration: who audits the auditor?
 
-An audit asks tests from the literature whether a model's attention may be read as an explanation. Whether such a test is right can only be seen on models whose answer is known. `heedful calibrate` trains a zoo of them, audits each, and counts. They are small models on planted evidence that clearly lie or clearly do not; what lies between was left out. What is counted here says how the tests behave there, not on your data. The same kinds stand in both halves of the settings, and models of a kind are alike, so intervals are narrower than they would be for new kinds of models.
+An audit asks tests from the literature whether a model's attention may be read as an explanation. Whether such a test is right can only be seen on models whose answer is known. `heedful calibrate` trains a zoo of them, audits each, and counts. They are small models on planted evidence that clearly lie or clearly do not; what lies between was left out. What is counted here says how the tests behave there, not on your data. The same kinds stand in both halves of the settings, and models of a kind are alike, so intervals are narrower than they would be for new kinds of models. Kinds and settings whose models did not pass their checks were changed or dropped while the zoo was built, so the list of models left out flatters; and some rules (one judged test per question, the floor of random rankings over all words, what is called unknown) were settled after earlier runs of the zoo had been looked at, their held-out rates too. Models of other documents and other seeds, made after the points were shipped, are in [measured](measured.md#fresh-models).
 """  # noqa: E501
 THE_ZOO = """Evidence is planted: in every document some words say the label, and all others say nothing. So it is known where an honest explanation must point. A kind of model is made so that the answer to some of the questions is known before any test is asked: by the way it is made (*construction*), or by a quantity that is checked on each model, on documents that no test sees. A model that does not pass the checks of its kind is left out, and listed below. Where a cell is empty, the truth is not known, and no test is scored there. A test that measures the very quantity by which a truth is known would be scored on itself: it *defines the truth*, and is not scored there either.
 """  # noqa: E501
 THE_RANKING = """A test raises an alarm on a model if its score lies below a cut. *Power* is the share of the models that fail on the question on which it does, at the cut that raises alarms on at most 5% of the models that hold. Where a test has no score (its controls do not separate), it raises no alarm. Brackets are 95% intervals over models, in percent. *Held out* means: by a cut that was fitted on the other half of the settings, both ways round.
 """  # noqa: E501
-BY_DOCUMENTS = """Mean scores of the models on which the question holds (how many models), also of those that the test defines the truth of. A test whose row falls when words say the same (redundancy: one more word is no loss, and weights that fall on another one change nothing) or when documents get longer (a long tail of words that do not matter) rates the same honesty lower for no fault of the model.
+BY_DOCUMENTS = """Mean scores of the models whose attention explains and on which the question holds (how many models), also of those that the test defines the truth of; a dash: fewer than three have a score. A test whose row falls when words say the same (redundancy: one more word is no loss, and weights that fall on another one change nothing) or when documents get longer (a long tail of words that do not matter) rates the same honesty lower for no fault of the model.
 """  # noqa: E501
 THE_VERDICT = """The tests and cuts that the verdict goes by are chosen on one half of the settings and tried on the other, both ways round; tests that measure what a model was chosen by are left out for that model, which can then be refused but not pass. *needed* is a gain in accuracy with a rule of its own (0.5 points), and is not calibrated.
 """  # noqa: E501
@@ -54,7 +54,7 @@ def calibration_docs(calibration: Calibration) -> str:
     settings = tables.settings_of(calibration, zoo)
     drawn = figures(calibration)
     misled = misleading(calibration, kinds, settings)
-    by_documents = scores_by_documents(calibration, settings)
+    by_documents = scores_by_documents(calibration, kinds, settings)
     quantities = [f"- *{spoken(name)}*: {says}" for name, says in QUANTITIES.items()]
     lines = [
         INTRODUCTION,

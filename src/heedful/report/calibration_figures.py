@@ -21,6 +21,8 @@ PAPERS = {
     "epsilon-max JSD": "Jain & Wallace 2019",
     "TVD at JSD 0.4": "Wiegreffe & Pinter 2019",
     "kendall_tau": "Jain & Wallace 2019",
+    "kendall_tau with state-gradient-norm": "Meister et al. 2021",
+    "kendall_tau with leave-one-out-states": "Meister et al. 2021",
     "weighted_tau": "ours, beside tau",
     "pearson": "ours, beside tau",
     "top_overlap": "ours, beside tau",
@@ -42,7 +44,7 @@ PAPERS = {
 
 def paper_of(test: str) -> str:
     """The paper that a test comes from; nothing where none is known."""
-    return PAPERS.get(test.partition(" with ")[0], "")
+    return PAPERS.get(test) or PAPERS.get(test.partition(" with ")[0], "")
 
 
 def figures(calibration: Calibration) -> dict[str, Figure]:

@@ -1,12 +1,11 @@
 """A calibration -> its tables and its sentences, for the page and for the docs."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from heedful.auditing.operating import Share
 from heedful.calibration.fitting import Tested
 from heedful.calibration.record import Calibration
-from heedful.calibration.separation import share
 from heedful.calibration.zoo import CONSTRUCTION, QUANTITIES, Kind, Setting, Truth, Zoo, in_words
 from heedful.errors import RunError
 from heedful.plots.calibration_kinds import SAID
@@ -45,33 +44,31 @@ def settings_of(calibration: Calibration, zoo: Zoo) -> dict[str, Setting]:
 
 def sentence(calibration: Calibration) -> str:
     """How the verdict did on models that its cuts were not fitted on."""
-    liars = [one.verdict for one in calibration.judged if not one.explains]
-    honest = [one.verdict for one in calibration.judged if one.explains]
-    may_pass = [
-        one.verdict
-        for one in calibration.judged
-        if one.explains and "reported" not in (one.decisive, one.telling)
+    found = calibration.points.verdict
+    said = [
+        words.format(_rate(found, rate), found[models])
+        for rate, models, words in RATES
+        if rate in found
     ]
-    said = []
-    if liars:
-        caught = share(liars.count("may-not"), len(liars))
-        passed = share(liars.count("may"), len(liars))
-        said.append(f"caught {percent(caught)} of the {len(liars)} that lie")
-        said.append(f"let {percent(passed)} of them pass")
-    if honest:
-        refused = share(honest.count("may-not"), len(honest))
-        said.append(f"refused {percent(refused)} of the {len(honest)} that are honest")
-    if may_pass:
-        passed = share(may_pass.count("may"), len(may_pass))
-        said.append(
-            f"let {percent(passed)} of the {len(may_pass)} of them pass that it can be asked of"
-        )
     if not said:
         return "No model was judged."
     return (
-        f"On {len(liars) + len(honest)} models with a known answer, by cuts from settings that "
-        f"they are not in, the verdict {listed(said)}."
+        f"On {found['liars'] + found['honest']} models with a known answer, by cuts from settings "
+        f"that they are not in, the verdict {listed(said)}."
     )
+
+
+# A rate of the verdict, the models that it is of, and how it is said.
+RATES = (
+    ("liars_caught", "liars", "caught {} of the {} that lie"),
+    ("liars_not_passed", "liars", "did not let {} of them pass"),
+    ("honest_refused", "honest", "refused {} of the {} that are honest"),
+    ("honest_passed", "honest_asked", "let {} of the {} of them pass that it can judge whole"),
+)
+
+
+def _rate(found: Mapping[str, float | int], name: str) -> str:
+    return percent(Share(found[name], found[f"{name}_low"], found[f"{name}_high"], 0))
 
 
 def truth_rows(calibration: Calibration, kinds: dict[str, Kind]) -> Rows:

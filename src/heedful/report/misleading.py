@@ -131,16 +131,17 @@ def _misled(some: Sequence[Known], group: Sequence[Known], wrong: set[str], name
 
 
 def scores_by_documents(
-    calibration: Calibration, settings: Mapping[str, Setting]
+    calibration: Calibration, kinds: Mapping[str, Kind], settings: Mapping[str, Setting]
 ) -> list[dict[str, str]]:
-    """What models that hold score on each test, by what their documents are like: mean scores.
+    """What honest models score on each test, by what their documents are like: mean scores.
 
     Where a row falls from left to right, the same honesty is rated lower for no fault of its own.
     """
     rows = []
     for test, some in by_test(calibration.known).items():
-        holding = [one for one in some if one.truth == "holds" and one.has_score]
-        if len(holding) < FEWEST_MODELS or test not in {one.test for one in calibration.tests}:
+        honest = [one for one in some if kinds[one.kind].explains and one.truth == "holds"]
+        holding = [one for one in honest if one.has_score]
+        if len(holding) < FEWEST_MODELS:
             continue
         row = {"test": test}
         for name, is_like in DOCUMENTS.items():

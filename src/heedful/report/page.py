@@ -19,7 +19,7 @@ from markupsafe import Markup
 from heedful.auditing import rules
 from heedful.auditing.record import Audit, ShownDocument, Table
 from heedful.errors import DataError
-from heedful.report import answers
+from heedful.report import answers, points
 from heedful.report.drawn import INSTEAD, SCORES, figures, spoken
 from heedful.report.heat import HeatMap, heat_map
 from heedful.report.visible import visible
@@ -86,7 +86,7 @@ def render(
             if is_in_full
         ],
         differences=answers.difference_rows(differences, list(audits), is_in_full),
-        calibrations=answers.calibrations(audits),
+        calibrations=points.calibrations(audits),
         rules=rules.__doc__ or "",
         places={"scores": SCORES, "instead": INSTEAD},
     )
