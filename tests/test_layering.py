@@ -9,7 +9,7 @@ SOURCE = Path(heedful.__file__).parent
 ORDER = [
     *("errors", "config", "registry", "runs", "text", "model", "training"),
     *("jobs", "importance", "counterfactual", "readouts", "auditing", "analysis"),
-    *("sweeps", "papers", "calibration", "plots", "report", "estimator", "asking", "cli"),
+    *("sweeps", "papers", "calibration", "plots", "report", "estimator", "asking", "web", "cli"),
 ]
 
 

@@ -15,6 +15,7 @@ from heedful.cli import (
     predict,
     probe,
     reproduce,
+    serve,
     sweep,
     train,
 )
@@ -33,6 +34,7 @@ app.command("predict")(predict.predict)
 app.command("explain")(explain.explain)
 app.command("audit")(audit.audit)
 app.command("compare")(compare.compare)
+app.command("serve")(serve.serve)
 app.command("sweep")(sweep.sweep)
 app.command("calibrate")(calibrate.calibrate)
 app.command("reproduce")(reproduce.reproduce)

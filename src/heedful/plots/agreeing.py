@@ -3,13 +3,13 @@
 from typing import TYPE_CHECKING
 
 import altair as alt
-import numpy as np
 import pandas as pd
 
 from heedful.plots.figure import (
     GREY,
     ORANGE,
     Figure,
+    Panel,
     bin_axis,
     bin_tooltip,
     by_prediction,
@@ -27,10 +27,7 @@ WHO = ("attention", "random weights")
 def agreement(documents: pd.DataFrame, measure: str) -> Figure:
     """Columns kendall_tau_<measure>, the same of random weights, prediction -> histograms."""
     column = f"kendall_tau_{measure}"
-    panels = [
-        _two_histograms(name, rows[column], rows[f"{column}_random"])
-        for name, rows in by_prediction(documents)
-    ]
+    panels = [_two_histograms(panel, column) for panel in by_prediction(documents)]
     return Figure(
         title=f"Agreement of attention with {measure}",
         caption=(
@@ -43,10 +40,10 @@ def agreement(documents: pd.DataFrame, measure: str) -> Figure:
     )
 
 
-def _two_histograms(name: str, found: pd.Series, random: pd.Series) -> "ChartType":
+def _two_histograms(panel: Panel, column: str) -> "ChartType":
     attention, chance = (
-        shares(values.to_numpy(dtype=np.float64), -1.0, 1.0, bins=25).assign(who=who)
-        for values, who in zip((found, random), WHO, strict=True)
+        shares(panel.documents, name, -1.0, 1.0, 25, panel.predictions).assign(who=who)
+        for name, who in zip((column, f"{column}_random"), WHO, strict=True)
     )
     title = "Kendall's τ"
     where = alt.X("start:Q", title=title, scale=alt.Scale(domain=[-1, 1]))
@@ -62,14 +59,14 @@ def _two_histograms(name: str, found: pd.Series, random: pd.Series) -> "ChartTyp
             color=colour,
         ),
         steps.encode(where, y=share_axis(), tooltip=bin_tooltip(), color=colour),
-    ).properties(title=name, width=165, height=160)
+    ).properties(title=panel.title, width=165, height=160)
 
 
 def influence(documents: pd.DataFrame) -> Figure:
     """Columns influence_entropy (normalised: 0 to 1), own_influence -> two histograms."""
     panels = [
-        _histogram(documents["influence_entropy"], "entropy of influence"),
-        _histogram(documents["own_influence"], "share of its own word"),
+        _histogram(documents, "influence_entropy", "entropy of influence"),
+        _histogram(documents, "own_influence", "share of its own word"),
     ]
     return Figure(
         title="What the state at a word listens to",
@@ -84,8 +81,8 @@ def influence(documents: pd.DataFrame) -> Figure:
     )
 
 
-def _histogram(values: pd.Series, title: str) -> alt.Chart:
-    rows = shares(values.to_numpy(dtype=np.float64), 0.0, 1.0, bins=25)
+def _histogram(documents: pd.DataFrame, column: str, title: str) -> alt.Chart:
+    rows = shares(documents, column, 0.0, 1.0, bins=25)
     bars = alt.Chart(rows).mark_bar(color=ORANGE, binSpacing=1)
     encoded = bars.encode(
         bin_axis(title, 0.0, 1.0), x2="end:Q", y=share_axis(), tooltip=bin_tooltip()

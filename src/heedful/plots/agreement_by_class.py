@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING
 
 import altair as alt
-import numpy as np
 import pandas as pd
 
 from heedful.plots.figure import (
@@ -44,8 +43,8 @@ def agreement_by_class(documents: pd.DataFrame) -> Figure:
 def _panel(documents: pd.DataFrame, measure: str) -> "ChartType":
     """Histograms of all classes over each other, in the same bins."""
     by_class = {
-        name: shares(rows[COLUMN + measure].to_numpy(dtype=np.float64), -1.0, 1.0, bins=25)
-        for name, rows in by_prediction(documents)
+        panel.title: shares(panel.documents, COLUMN + measure, -1.0, 1.0, bins=25)
+        for panel in by_prediction(documents)
     }
     names = list(by_class)
     colours = alt.Scale(domain=names, range=list(OTHERS[: len(names)]))

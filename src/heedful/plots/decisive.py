@@ -1,7 +1,8 @@
 """How far the prediction moves when the attention moves."""
 
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import altair as alt
 import numpy as np
@@ -9,11 +10,13 @@ import pandas as pd
 from jaxtyping import Float
 from numpy import ndarray
 
+from heedful.auditing.selection import Selection, Within
 from heedful.plots.figure import (
     INK,
     ORANGE,
     QUIET,
     Figure,
+    Panel,
     bin_axis,
     bin_tooltip,
     by_prediction,
@@ -34,7 +37,7 @@ LARGEST_JSD = float(np.log(2))
 
 def permutation_effect(documents: pd.DataFrame) -> Figure:
     """Columns max_weight, permuted_tvd, prediction -> violins (arXiv:1902.10186, figure 7)."""
-    panels = [_violins(name, rows) for name, rows in by_prediction(documents)]
+    panels = [_violins(panel) for panel in by_prediction(documents)]
     return Figure(
         title="Shuffled attention, by how peaked it was",
         caption=(
@@ -48,28 +51,26 @@ def permutation_effect(documents: pd.DataFrame) -> Figure:
     )
 
 
-def _violins(name: str, documents: pd.DataFrame) -> "ChartType":
-    bins = [
-        ((low + high) / 2, f"{low:g} to {high:g}", _moved(documents, low, high))
-        for low, high in pairwise(MAX_WEIGHT_EDGES)
-    ]
+def _violins(panel: Panel) -> "ChartType":
+    quarters = [_quarter(panel, *ends) for ends in pairwise(MAX_WEIGHT_EDGES)]
     outlines = [
-        {"bin": bin_name, "moved": x, "low": centre - width, "high": centre + width}
-        for centre, bin_name, moved in bins
-        if len(moved) >= FEWEST_FOR_A_VIOLIN
-        for x, width in _outline(moved)
+        one.row | {"moved": x, "low": one.centre - width, "high": one.centre + width}
+        for one in quarters
+        if len(one.moved) >= FEWEST_FOR_A_VIOLIN
+        for x, width in _outline(one.moved)
     ]
     few = [
-        {"moved": round(x, 4), "centre": centre}
-        for centre, _, moved in bins
-        if len(moved) < FEWEST_FOR_A_VIOLIN
-        for x in moved.tolist()
+        {"moved": round(x, 4), "centre": one.centre, "behind": one.behind}
+        for one in quarters
+        if len(one.moved) < FEWEST_FOR_A_VIOLIN
+        for x in one.moved.tolist()
     ]
     middles = [
-        {"bin": bin_name, "centre": centre, "documents": len(moved)}
-        | dict(zip(("first", "median", "third"), _quartiles(moved), strict=True))
-        for centre, bin_name, moved in bins
-        if len(moved)
+        one.row
+        | {"centre": one.centre, "documents": len(one.moved)}
+        | dict(zip(("first", "median", "third"), _quartiles(one.moved), strict=True))
+        for one in quarters
+        if len(one.moved)
     ]
     x = alt.X("moved:Q", title="prediction moved by (TVD)", scale=alt.Scale(domain=[0, 1]))
     middle = alt.Chart(pd.DataFrame(middles)).encode(
@@ -93,14 +94,37 @@ def _violins(name: str, documents: pd.DataFrame) -> "ChartType":
     if outlines:
         area = alt.Chart(pd.DataFrame(outlines)).mark_area(color=ORANGE, opacity=0.45)
         layers.insert(0, area.encode(x, y=_weight("low:Q"), y2="high:Q", detail="bin:N"))
-    return alt.layer(*layers).properties(title=name, width=165, height=230)
+    return alt.layer(*layers).properties(title=panel.title, width=165, height=230)
 
 
-def _moved(documents: pd.DataFrame, low: float, high: float) -> Float[ndarray, " documents"]:
-    """Moves of the documents whose largest weight lies above `low`, up to `high`."""
-    weight = documents["max_weight"]
-    is_in = (weight > low) & (weight <= high) if low > 0 else weight <= high
-    return documents.loc[is_in, "permuted_tvd"].to_numpy(dtype=np.float64)
+@dataclass(frozen=True)
+class _Quarter:
+    """Documents whose largest weight lies in a quarter: how far shuffled weights moved each."""
+
+    name: str
+    centre: float
+    moved: Float[ndarray, " documents"]
+    behind: str
+
+    @property
+    def row(self) -> dict[str, Any]:
+        return {"bin": self.name, "behind": self.behind}
+
+
+def _quarter(panel: Panel, low: float, high: float) -> _Quarter:
+    """Documents whose largest weight lies above `low` (the first: at it), up to `high`."""
+    within = Within("max_weight", low, high, has_low=low == 0, has_high=True)
+    is_in = within.holds(panel.documents["max_weight"].to_numpy(dtype=np.float64))
+    has_moved = Within("permuted_tvd")
+    selection = Selection(
+        predictions=panel.predictions, where=(within, has_moved), sort=has_moved.column
+    )
+    return _Quarter(
+        name=f"{low:g} to {high:g}",
+        centre=(low + high) / 2,
+        moved=panel.documents.loc[is_in, "permuted_tvd"].to_numpy(dtype=np.float64),
+        behind=selection.query,
+    )
 
 
 def _quartiles(moved: Float[ndarray, " documents"]) -> list[float]:
@@ -133,7 +157,8 @@ def _outline(moved: Float[ndarray, " documents"]) -> list[tuple[float, float]]:
 def adversarial_distance(documents: pd.DataFrame) -> Figure:
     """Column epsilon_max_jsd -> histogram up to ln 2 (arXiv:1902.10186, figure 8)."""
     values = documents["epsilon_max_jsd"].to_numpy(dtype=np.float64)
-    bars = alt.Chart(shares(values, 0.0, LARGEST_JSD)).mark_bar(color=ORANGE, binSpacing=1)
+    bins = shares(documents, "epsilon_max_jsd", 0.0, LARGEST_JSD)
+    bars = alt.Chart(bins).mark_bar(color=ORANGE, binSpacing=1)
     marks = pd.DataFrame(
         [
             {"at": round(float(np.nanmedian(values)), 4), "what": "median"},

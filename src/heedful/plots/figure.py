@@ -1,5 +1,7 @@
 """What a figure is, and the look that all figures share.
 
+A row of a chart that stands for documents says which, as the query of a selection in `behind`.
+
 Colours mean the same everywhere: orange is attention, grey is what is known to be worthless, blue
 and the others are measured importance. They are Okabe and Ito's, told apart by every kind of
 colour vision, and stand out from white and from near black.
@@ -7,13 +9,14 @@ colour vision, and stand out from white and from near black.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
 import numpy as np
 import pandas as pd
-from jaxtyping import Float
-from numpy import ndarray
+
+from heedful.auditing.selection import Selection, Within
 
 if TYPE_CHECKING:
     from altair.typing import ChartType
@@ -97,25 +100,54 @@ def shape_scale(names: list[str]) -> alt.Scale:
     return alt.Scale(domain=names, range=[SHAPES[n % len(SHAPES)] for n in range(len(names))])
 
 
-def by_prediction(documents: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+@dataclass(frozen=True)
+class Panel:
+    """The documents that are given one label, or one of the rare ones."""
+
+    title: str
+    documents: pd.DataFrame
+    predictions: tuple[str, ...]
+
+
+def by_prediction(documents: pd.DataFrame) -> Iterator[Panel]:
     """Documents by the label they are given, in order of the labels; rare ones together."""
     counts = documents["prediction"].value_counts()
     alone = counts.index if len(counts) <= MOST_CLASSES else counts.index[: MOST_CLASSES - 1]
     panel = documents["prediction"].where(documents["prediction"].isin(alone), OTHER_LABELS)
     for name in [*sorted(alone), *([OTHER_LABELS] if len(counts) > len(alone) else [])]:
-        yield f"predicted {name}" if name in alone else name, documents[panel == name]
+        rows = documents[panel == name]
+        title = f"predicted {name}" if name in alone else name
+        yield Panel(title, rows, tuple(sorted(set(rows["prediction"]))))
 
 
 def shares(
-    values: Float[ndarray, " documents"], low: float, high: float, bins: int = 40
+    documents: pd.DataFrame,
+    column: str,
+    low: float,
+    high: float,
+    bins: int = 40,
+    predictions: tuple[str, ...] = (),
 ) -> pd.DataFrame:
-    """A histogram as rows: start, end, documents, share. Values beyond an end count at that end."""
+    """A histogram of a column as rows: start, end, documents, share, and what stands `behind`.
+
+    Values beyond an end count at that end.
+    """
+    values = documents[column].to_numpy(dtype=np.float64)
     kept = np.clip(values[~np.isnan(values)], low, high)
-    documents, edges = np.histogram(kept, bins=bins, range=(low, high))
-    edges = edges.round(6)
-    share = documents / max(len(kept), 1)
+    counts, edges = np.histogram(kept, bins=bins, range=(low, high))
+    share = counts / max(len(kept), 1)
+    ends = pairwise([-np.inf, *edges[1:-1].tolist(), np.inf])
+    bars = [Within(column, low, high) for low, high in ends]
     return pd.DataFrame(
-        {"start": edges[:-1], "end": edges[1:], "documents": documents, "share": share.round(5)}
+        {
+            "start": edges[:-1].round(6),
+            "end": edges[1:].round(6),
+            "documents": counts,
+            "share": share.round(5),
+            "behind": [
+                Selection(predictions=predictions, where=(bar,), sort=column).query for bar in bars
+            ],
+        }
     )
 
 

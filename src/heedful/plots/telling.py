@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import altair as alt
 import pandas as pd
 
+from heedful.auditing.selection import Selection, Within
 from heedful.plots.figure import (
     BLUE,
     GREY,
@@ -34,6 +35,7 @@ def deletion_curves(curves: pd.DataFrame) -> Figure:
             curves,
             {"probability_drop": "fall in probability", "accuracy_drop": "fall in accuracy"},
             "top words deleted (k)",
+            "comprehensiveness",
         ),
     )
 
@@ -52,18 +54,21 @@ def keep_curves(curves: pd.DataFrame) -> Figure:
             curves,
             {"kept_own": "decides as before", "kept_gold": "decides right"},
             "top words kept (k)",
+            "sufficiency",
         ),
     )
 
 
-def _curves(curves: pd.DataFrame, panels: dict[str, str], title: str) -> "ChartType":
-    """A panel for each column that holds any number."""
+def _curves(curves: pd.DataFrame, panels: dict[str, str], title: str, metric: str) -> "ChartType":
+    """A panel for each column that holds any number; documents stand behind by the metric."""
     measures = list(dict.fromkeys(curves["measure"]))
     measures.sort(key=lambda measure: {"attention": 0, "random": 2}.get(measure, 1))
     colour = alt.Color("measure:N", scale=measure_scale(measures), title=None)
     shape = alt.Shape("measure:N", scale=shape_scale(measures), title=None)
     by_panel = {
-        name: curves[["measure", "k"]].assign(share=curves[column].astype(float)).dropna()
+        name: curves[["measure", "k"]]
+        .assign(share=curves[column].astype(float), behind=_behind(metric, curves["measure"]))
+        .dropna()
         for column, name in panels.items()
     }
     by_panel = {name: rows.round(4) for name, rows in by_panel.items() if len(rows)}
@@ -84,6 +89,7 @@ def _curves(curves: pd.DataFrame, panels: dict[str, str], title: str) -> "ChartT
 def measures_ranking(measures: pd.DataFrame) -> Figure:
     """Rows measure, comprehensiveness, low, high, best first -> dots with intervals."""
     rows = measures[["measure", "comprehensiveness", "low", "high"]].round(4).copy()
+    rows["behind"] = _behind("comprehensiveness", rows["measure"])
     colours = {"attention": ORANGE, "random": GREY}
     rows["colour"] = rows["measure"].map(lambda measure: colours.get(measure, BLUE))
     base = alt.Chart(rows).encode(
@@ -115,3 +121,9 @@ def measures_ranking(measures: pd.DataFrame) -> Figure:
         ),
         chart=styled(chart.properties(width=300, height=alt.Step(24))),
     )
+
+
+def _behind(metric: str, measures: pd.Series) -> list[str]:
+    """All documents that a measure was tried on, those first that it moved most."""
+    columns = [f"{metric}_{measure}" for measure in measures]
+    return [Selection(where=(Within(column),), sort=column).query for column in columns]

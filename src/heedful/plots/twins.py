@@ -69,8 +69,7 @@ def seed_distance(documents: pd.DataFrame) -> Figure:
     top = min(LARGEST_JSD, max(highest, 0.05))
     panels = []
     for name, (column, colour) in columns.items():
-        values = documents[column].to_numpy(dtype=np.float64)
-        bars = alt.Chart(shares(values, 0.0, top)).mark_bar(color=colour, binSpacing=1)
+        bars = alt.Chart(shares(documents, column, 0.0, top)).mark_bar(color=colour, binSpacing=1)
         panels.append(
             bars.encode(
                 bin_axis("JSD from the model's weights (nats)", 0.0, top),

@@ -4,6 +4,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
+from heedful.auditing.selection import Selection
 from heedful.plots.figure import GREY, INK, OTHERS, Figure, shape_scale, styled
 
 NEUTRAL = "neutral"
@@ -20,6 +21,7 @@ def word_scatter(words: pd.DataFrame) -> Figure:
         .head(WORDS_PER_KIND)[["word", "kind", "attention_score", "polarity", "occurrences"]]
         .round({"attention_score": 4, "polarity": 4})
     )
+    shown["behind"] = [Selection(word=word).query for word in shown["word"]]
     kinds = kinds_of(words)
     base = alt.Chart(shown).encode(
         x=alt.X(

@@ -16,6 +16,7 @@ from markupsafe import Markup
 
 from heedful import plots
 from heedful.auditing.record import Audit
+from heedful.auditing.selection import Selection, Within
 from heedful.plots import Figure
 from heedful.report.visible import visible
 
@@ -64,6 +65,14 @@ class Drawn:
     title: str
     caption: str
     panels: tuple[Panel, ...]
+
+
+def charts(audits: Mapping[str, Audit]) -> Iterator[tuple[str, Figure]]:
+    """Every figure with the place where it stands: of all audits together, then of each."""
+    for figure in _of_all(audits):
+        yield SCORES, figure
+    for audit in audits.values():
+        yield from _of_one(audit)
 
 
 def figures(audits: Mapping[str, Audit], *, of_each: bool = True) -> dict[str, list[Drawn]]:
@@ -135,7 +144,28 @@ def _scores(audits: Mapping[str, Audit]) -> Iterator[dict[str, Any]]:
                     "cut": audit.calibration.cuts.get(test.name, np.nan),
                     "judgement": test.judgement,
                     "accuracy": accuracy,
+                    "behind": _behind(test.name, audit),
                 }
+
+
+# The column of each document's number behind a test, where it is not named after the test.
+COLUMNS = {
+    "permutation": "permuted_tvd",
+    "uniform": "uniform_tvd",
+    "erase until flip": "flip_share_attention",
+    "epsilon-max JSD": "epsilon_max_jsd",
+    "own influence": "own_influence",
+    "JSD between seeds": "seed_jsd",
+}
+
+
+def _behind(test: str, audit: Audit) -> str | None:
+    """The documents that a test was made on, the highest first; None: it is of all together."""
+    names = (COLUMNS.get(test, test), test.replace(" with ", "_"), f"{test}_attention")
+    for column in names:
+        if column in audit.columns:
+            return Selection(where=(Within(column),), sort=column).query
+    return None
 
 
 def _accuracy(audit: Audit) -> float:

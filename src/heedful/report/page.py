@@ -109,14 +109,19 @@ def explanation_page(explanation: "Explanation") -> str:
 def make_page(template: str, *, charts: dict[str, Any], **content: Any) -> str:
     """A template filled in, its scripts and style allowed by their hashes and nothing else."""
     environment = _environment()
-    style = Markup(environment.get_template("style.css").render())
+    style = stylesheet()
     scripts = [Markup(environment.get_template("page.js").render())]
     if charts:
-        scripts.insert(0, _chart_library())
+        scripts.insert(0, chart_library())
     page = environment.get_template(template)
     return page.render(
         **content, charts=charts, style=style, scripts=scripts, policy=_policy(style, scripts)
     )
+
+
+def stylesheet() -> Markup:
+    """The look that all pages share."""
+    return Markup(_environment().get_template("style.css").render())
 
 
 @cache
@@ -139,7 +144,7 @@ def _shown(value: Any) -> Any:
 
 
 @cache
-def _chart_library() -> Markup:
+def chart_library() -> Markup:
     """Vega, Vega-Lite and their embedder, which draws without `eval`."""
     library = vl_convert.javascript_bundle("window.embedChart = vegaEmbed;")
     # Three addresses stand in it as plain strings, of a schema, an editor and an issue. None is

@@ -1,0 +1,153 @@
+"""Which documents of an audit, in which order: what a table shows, and what stands behind a chart.
+
+    label=negative&prediction=positive&where=epsilon_max_jsd:[0.5,0.6)&word=dull&sort=max_weight
+
+A selection is such a query: labels and predictions (any of those given), numbers within an interval
+in the mathematicians' notation, a word, a piece of text, an order.
+"""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+import numpy as np
+from jaxtyping import Bool, Int
+from numpy import ndarray
+
+from heedful.auditing.record import Audit, Column
+from heedful.errors import DataError, UnknownName, nearest
+
+INTERVAL = re.compile(r"([\[(])\s*([^,\s]*)\s*,\s*([^,\s]*)\s*([\])])")
+Rows = Int[ndarray, " rows"]
+
+
+@dataclass(frozen=True)
+class Within:
+    """Documents whose number in a column lies in an interval; those without one do not."""
+
+    column: str
+    low: float = -math.inf
+    high: float = math.inf
+    has_low: bool = True  # whether the end itself belongs to it
+    has_high: bool = False
+
+    @classmethod
+    def parse(cls, text: str) -> "Within":
+        """'max_weight:(0.25,0.5]'; an end left out is no end."""
+        column, colon, interval = text.rpartition(":")
+        found = INTERVAL.fullmatch(interval.strip())
+        if not colon or found is None:
+            raise DataError(
+                f"expected a column and an interval such as max_weight:[0.5,1], got {text!r:.80}."
+            )
+        left, low, high, right = found.groups()
+        try:
+            least, most = float(low or "-inf"), float(high or "inf")
+        except ValueError:
+            least = most = math.nan
+        if math.isnan(least) or math.isnan(most):
+            raise DataError(
+                f"the ends of an interval are numbers or nothing, not {interval!r:.60}."
+            )
+        return cls(column, least, most, has_low=left == "[", has_high=right == "]")
+
+    def __str__(self) -> str:
+        low = "" if self.low == -math.inf else repr(float(self.low))
+        high = "" if self.high == math.inf else repr(float(self.high))
+        return f"{self.column}:{'(['[self.has_low]}{low},{high}{')]'[self.has_high]}"
+
+    def holds(self, numbers: Column) -> Bool[ndarray, " documents"]:
+        """Which numbers lie in it."""
+        above = numbers >= self.low if self.has_low else numbers > self.low
+        below = numbers <= self.high if self.has_high else numbers < self.high
+        # No end at all takes infinities in, but never what is not a number.
+        above |= (self.low == -math.inf) & ~np.isnan(numbers)
+        below |= (self.high == math.inf) & ~np.isnan(numbers)
+        return above & below
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What is asked of the documents of an audit."""
+
+    labels: tuple[str, ...] = ()
+    predictions: tuple[str, ...] = ()
+    is_right: bool | None = None
+    where: tuple[Within, ...] = ()
+    word: str = ""
+    text: str = ""
+    sort: str = ""
+    is_descending: bool = True
+
+    @property
+    def query(self) -> str:
+        """The selection as the query of an address."""
+        parts: list[tuple[str, str]] = [
+            *(("label", label) for label in self.labels),
+            *(("prediction", prediction) for prediction in self.predictions),
+            *([("right", "yes" if self.is_right else "no")] if self.is_right is not None else []),
+            *(("where", str(one)) for one in self.where),
+        ]
+        words = {"word": self.word, "contains": self.text, "sort": self.sort}
+        parts += [(name, value) for name, value in words.items() if value]
+        if self.sort and not self.is_descending:
+            parts.append(("order", "ascending"))
+        return urlencode(parts)
+
+
+def select(audit: Audit, selection: Selection) -> Rows:
+    """The chosen documents' places, in the chosen order; without one, as they were audited."""
+    is_chosen = np.ones(audit.documents, dtype=bool)
+    if selection.labels:
+        is_chosen &= np.isin(np.array([label or "" for label in audit.labels]), selection.labels)
+    if selection.predictions:
+        is_chosen &= np.isin(np.array(audit.predictions), selection.predictions)
+    if selection.is_right is not None:
+        pairs = zip(audit.labels, audit.predictions, strict=True)
+        told = [None if label is None else label == prediction for label, prediction in pairs]
+        is_chosen &= np.array([one is selection.is_right for one in told], dtype=bool)
+    for one in selection.where:
+        is_chosen &= one.holds(_column(audit, one.column))
+    rows = np.flatnonzero(is_chosen)
+    if selection.text or selection.word:
+        rows = rows[_says(audit.texts, rows, selection)]
+    return rows if not selection.sort else _in_order(audit, rows, selection)
+
+
+def _says(texts: Sequence[str], rows: Rows, selection: Selection) -> Bool[ndarray, " rows"]:
+    piece = selection.text.casefold()
+    word = re.compile(rf"(?<!\w){re.escape(selection.word)}(?!\w)", re.IGNORECASE)
+    found = [
+        piece in texts[row].casefold() and (not selection.word or bool(word.search(texts[row])))
+        for row in rows.tolist()
+    ]
+    return np.array(found, dtype=bool)
+
+
+def _in_order(audit: Audit, rows: Rows, selection: Selection) -> Rows:
+    """Sorted; documents without a number come last either way."""
+    named: Mapping[str, Sequence[str | None]] = {
+        "label": audit.labels,
+        "prediction": audit.predictions,
+        "text": audit.texts,
+    }
+    if selection.sort in named:
+        values = np.array([str(named[selection.sort][row] or "").casefold() for row in rows])
+        _, keys = np.unique(values, return_inverse=True)
+        numbers = keys.astype(np.float64)
+    else:
+        numbers = _column(audit, selection.sort)[rows]
+    order = np.argsort(-numbers if selection.is_descending else numbers, kind="stable")
+    return rows[order]
+
+
+def _column(audit: Audit, name: str) -> Column:
+    try:
+        return audit.columns[name]
+    except KeyError:
+        raise UnknownName(
+            f"this audit has no column {name!r}.{nearest(name, audit.columns)} Its documents can "
+            f"be ordered by label, prediction, text and {len(audit.columns)} numbers."
+        ) from None

@@ -1,0 +1,62 @@
+"""`heedful serve`: the page."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from heedful.cli.options import Device
+
+
+def serve(
+    folders: Annotated[
+        list[Path],
+        typer.Argument(metavar="RUN…", help="Runs, audits, or folders that hold some of either."),
+    ],
+    port: Annotated[int, typer.Option(help="Where to listen; 0 takes any free port.")] = 8642,
+    host: Annotated[
+        str, typer.Option(help="Address to listen at. Beyond this machine a token is asked for.")
+    ] = "127.0.0.1",
+    name: Annotated[
+        list[str] | None,
+        typer.Option(help="Another name that this machine is reached by; may be repeated."),
+    ] = None,
+    token: Annotated[
+        str | None,
+        typer.Option(envvar="HEEDFUL_TOKEN", help="Ask for this token. Default: drawn anew."),
+    ] = None,
+    cores: Annotated[
+        int | None, typer.Option(help="Answer so many requests at once. Default: all cores.")
+    ] = None,
+    device: Device = "auto",
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")
+    ] = True,
+) -> None:
+    """Open a page to explore runs: type a text, drag its attention, watch the prediction follow.
+
+    Explain a text, ask what if its attention were different, compare runs, browse the documents of
+    an audit and see its answers. Everything stays on this machine.
+    """
+    import sys
+    import webbrowser
+
+    from heedful.cli import show
+    from heedful.config import at_least
+    from heedful.errors import UsageError
+    from heedful.web.serving import Server
+
+    at_least(1, **{"--cores": cores})
+    if not 0 <= port <= 65535:
+        raise UsageError(f"--port takes a number from 0 to 65535, not {port}.")
+    if token is not None and len(token) < 16:
+        raise UsageError("--token is too short to keep anybody out: give 16 characters or more.")
+    server = Server.at(
+        folders, host=host, port=port, names=name or (), token=token, device=device, cores=cores
+    )
+    show.note(f"serving {server.served}")
+    show.result(server.address)
+    show.note("stop with Ctrl-C")
+    if browser and sys.stdout.isatty():
+        webbrowser.open(server.address)
+    server.run()

@@ -1,0 +1,162 @@
+"""Audits -> sheets: answers, figures, documents."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from heedful.auditing.record import Audit, plain
+from heedful.auditing.selection import Rows, Selection, select
+from heedful.errors import DataError, UsageError
+from heedful.report import answers
+from heedful.report.drawn import charts
+from heedful.report.page import flat
+from heedful.web import forms
+from heedful.web.shelf import Shelf
+
+PREVIEW = 240  # characters of a document in a row
+ORDERS_KEPT = 16  # selections that are remembered: scrolling asks for the same one again and again
+# What a table shows unless it is asked for other columns, where the audit has them.
+USUAL_COLUMNS = (
+    "probability",
+    "kendall_tau_leave-one-out",
+    "epsilon_max_jsd",
+    "comprehensiveness_attention",
+)
+
+
+class Clerk:
+    """Finds things in the audits of a shelf."""
+
+    def __init__(self, shelf: Shelf) -> None:
+        self.shelf = shelf
+        self._lock = threading.Lock()
+        self._orders: OrderedDict[tuple[object, ...], Rows] = OrderedDict()
+        self._figures: dict[str, tuple[Audit, list[forms.FigureSheet]]] = {}
+
+    def line(self, name: str) -> forms.AuditLine:
+        """An audit in a line, or what became of it."""
+        try:
+            audit = self.shelf.audit(name)
+        except UsageError as error:
+            return forms.AuditLine(
+                name=name, problem=str(error), run=None, sentence="", verdict="", documents=0
+            )
+        return forms.AuditLine(name=name, problem="", **self._in_short(audit))
+
+    def sheet(self, name: str) -> forms.AuditSheet:
+        """An audit with its answers and figures."""
+        audit = self.shelf.audit(name)
+        return forms.AuditSheet(
+            name=name,
+            problem="",
+            **self._in_short(audit),
+            why=answers.why(audit),
+            tally=answers.tally(audit),
+            instead=audit.instead,
+            caveat=audit.caveat,
+            record=audit.calibration.track_record,
+            about=list(flat(audit.about)),
+            questions=[
+                plain({**asdict(one), "was_asked": one.was_asked})
+                for one in answers.questions({name: audit})
+            ],
+            figures=self._drawn(name, audit),
+            shown=[
+                forms.ShownSheet(why=one.why, place=one.place, text=one.text[:PREVIEW])
+                for one in audit.shown
+            ],
+        )
+
+    def documents(
+        self, name: str, selection: Selection, columns: Sequence[str], offset: int, count: int
+    ) -> forms.Documents:
+        """Some rows of the chosen documents."""
+        audit = self.shelf.audit(name)
+        shown = list(columns) or [one for one in USUAL_COLUMNS if one in audit.columns]
+        for column in shown:
+            if column not in audit.columns:
+                select(audit, Selection(sort=column))  # says what is wrong
+        chosen = self._chosen(name, audit, selection)
+        return forms.Documents(
+            audit=name,
+            total=audit.documents,
+            chosen=len(chosen),
+            offset=offset,
+            columns=list(audit.columns),
+            shown=shown,
+            labels=sorted({label for label in audit.labels if label is not None}),
+            predictions=sorted(set(audit.predictions)),
+            rows=[_row(audit, row, shown) for row in chosen[offset : offset + count].tolist()],
+        )
+
+    def document(self, name: str, place: int) -> forms.Document:
+        """One document, whole."""
+        audit = self.shelf.audit(name)
+        if place >= audit.documents:
+            raise DataError(
+                f"no document stands at place {place}: the audit has {audit.documents:,}, "
+                "counted from 0."
+            )
+        return _row(audit, place, list(audit.columns), len(audit.texts[place]))
+
+    def _in_short(self, audit: Audit) -> dict[str, Any]:
+        return {
+            "run": self.shelf.run_of(audit),
+            "sentence": audit.sentence,
+            "verdict": audit.verdict,
+            "documents": audit.documents,
+        }
+
+    def _chosen(self, name: str, audit: Audit, selection: Selection) -> Rows:
+        key = (name, id(audit), selection)
+        with self._lock:
+            if key in self._orders:
+                self._orders.move_to_end(key)
+                return self._orders[key]
+        found = select(audit, selection)
+        with self._lock:
+            self._orders[key] = found
+            while len(self._orders) > ORDERS_KEPT:
+                self._orders.popitem(last=False)
+        return found
+
+    def _drawn(self, name: str, audit: Audit) -> list[forms.FigureSheet]:
+        known = self._figures.get(name)
+        if known is None or known[0] is not audit:
+            known = (audit, list(_figures(name, audit)))
+            self._figures[name] = known
+        return known[1]
+
+
+def _figures(name: str, audit: Audit) -> Iterator[forms.FigureSheet]:
+    for place, figure in charts({name: audit}):
+        chart = figure.chart.to_dict(validate=False)
+        chart.pop("$schema", None)
+        yield forms.FigureSheet(
+            place=place,
+            title=figure.title,
+            caption=figure.caption,
+            chart=plain(chart),
+            leads_to_documents=any(
+                row.get("behind") is not None
+                for rows in chart.get("datasets", {}).values()
+                for row in rows
+            ),
+        )
+
+
+def _row(
+    audit: Audit, row: int, columns: Sequence[str], characters: int = PREVIEW
+) -> forms.Document:
+    text, label, prediction = audit.texts[row], audit.labels[row], audit.predictions[row]
+    return forms.Document(
+        place=row,
+        text=text[:characters],
+        is_whole=len(text) <= characters,
+        label=label,
+        prediction=prediction,
+        is_right=None if label is None else label == prediction,
+        numbers={name: plain(float(audit.columns[name][row])) for name in columns},
+    )

@@ -1,0 +1,112 @@
+// What several views share: a run and a text to ask about, and a prediction.
+
+import { choice, field, fill, h, number } from "./dom.js";
+
+const PAUSE = 140; // ms without a key after which a text is asked about
+
+/** The runs that have attention to look at. */
+export const readable = (served) => served.runs.filter((run) => run.has_attention);
+
+/** A text field that tells of its text once the typing pauses. */
+export function textField(ontext, limit) {
+  const area = h("textarea", {
+    rows: 3,
+    spellcheck: "false",
+    dir: "auto",
+    maxlength: String(limit),
+    placeholder: "Type or paste a text",
+  });
+  let timer = null;
+  area.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => ontext(area.value), PAUSE);
+  });
+  return {
+    element: field("Text", area, { class: "field wide" }),
+    /** The text of the state, unless somebody is typing another one. */
+    show(text) {
+      if (area.value !== text && document.activeElement !== area) area.value = text;
+      else if (!area.value && text) area.value = text;
+    },
+  };
+}
+
+/** A choice of the run. */
+export function runField(served, chosen, onchange) {
+  const names = readable(served).map((run) => run.name);
+  return field("Run", choice(names, chosen, onchange));
+}
+
+/** Probabilities as bars, the decision first in words; `before` marks where they stood. */
+export function prediction({ label, probabilities, before = null }) {
+  return h(
+    "div",
+    { class: "prediction" },
+    h("p", { class: "decision" }, h("bdi", {}, label), " ", h("span", { class: "quiet" }, number(top(probabilities)))),
+    h(
+      "dl",
+      { class: "classes" },
+      probabilities.map(({ label: name, probability }, place) =>
+        h(
+          "div",
+          {},
+          h("dt", {}, h("bdi", {}, name)),
+          h(
+            "dd",
+            {},
+            h(
+              "span",
+              { class: "share", "aria-hidden": "true", vars: { "--p": `${100 * probability}%` } },
+              before &&
+                h("i", { class: "before", vars: { "--at": `${100 * before[place].probability}%` } }),
+            ),
+            h("span", { class: "value" }, number(probability)),
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
+const top = (probabilities) => Math.max(...probabilities.map((one) => one.probability));
+
+/** A place for an answer: says that it works, what it found, or what went wrong. */
+export function answerPlace(attributes = {}) {
+  const element = h("div", { class: "answer", "aria-live": "polite", ...attributes });
+  return {
+    element,
+    show: (...children) => {
+      element.removeAttribute("aria-busy");
+      fill(element, ...children);
+    },
+    wait: () => element.setAttribute("aria-busy", "true"),
+  };
+}
+
+/** Tell the frame of a problem, and show it. */
+export function report(problem, place) {
+  window.dispatchEvent(new CustomEvent("problem", { detail: problem }));
+  place.show(h("div", { class: "failure", role: "alert" }, h("p", {}, problem.message)));
+  if (!problem.kind) throw problem; // a slip of this page: let the console have it
+}
+
+/** What a view shows when there is no text yet. */
+export const emptyText = (examples, ontext) =>
+  h(
+    "div",
+    { class: "empty" },
+    h("p", { class: "quiet" }, "The answer appears here while you type."),
+    examples.length > 0 &&
+      h(
+        "div",
+        {},
+        h("p", { class: "small quiet" }, "Or take one of these:"),
+        h(
+          "ul",
+          { class: "examples" },
+          examples.map((text) =>
+            h("li", {}, h("button", { type: "button", class: "example", onclick: () => ontext(text) }, text)),
+          ),
+        ),
+      ),
+  );
