@@ -1,6 +1,7 @@
 import json
 import subprocess
 import sys
+from urllib.parse import parse_qs
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,7 @@ import pytest
 import vl_convert
 
 from heedful import plots
+from heedful.auditing.selection import Within
 from heedful.plots.decisive import LARGEST_JSD, _outline
 from heedful.plots.figure import GREY, ORANGE, by_prediction, shares
 from heedful.plots.flow import whole_numbers
@@ -119,9 +121,13 @@ def test_no_figure_carries_a_row_per_document(documents):
 
 
 def test_a_histogram_counts_every_document_once():
-    counted = shares(np.array([0.0, 0.1, 0.99, 1.0, 7.0, np.nan]), 0.0, 1.0, bins=10)
+    documents = pd.DataFrame({"moved": [0.0, 0.1, 0.99, 1.0, 7.0, np.nan]})
+    counted = shares(documents, "moved", 0.0, 1.0, bins=10)
     assert counted["documents"].tolist() == [1, 1, 0, 0, 0, 0, 0, 0, 0, 3]
     assert counted["share"].sum() == pytest.approx(1.0)
+    bars = [Within.parse(parse_qs(query)["where"][0]) for query in counted["behind"]]
+    behind = [int(bar.holds(documents["moved"].to_numpy()).sum()) for bar in bars]
+    assert behind == counted["documents"].tolist()
 
 
 def test_the_largest_possible_divergence_is_marked(documents):
@@ -140,13 +146,17 @@ def test_a_violin_is_widest_where_documents_are():
 
 def test_rare_labels_share_a_panel():
     frame = pd.DataFrame({"prediction": [*"aaaabbbbccccdde"], "moved": np.arange(15)})
-    panels = {name: len(rows) for name, rows in by_prediction(frame)}
-    assert panels == {"predicted a": 4, "predicted b": 4, "predicted c": 4, "other labels": 3}
+    panels = {panel.title: panel for panel in by_prediction(frame)}
+    counts = {title: len(panel.documents) for title, panel in panels.items()}
+    assert counts == {"predicted a": 4, "predicted b": 4, "predicted c": 4, "other labels": 3}
+    assert panels["predicted a"].predictions == ("a",)
+    assert panels["other labels"].predictions == ("d", "e")
 
 
 def test_few_labels_have_a_panel_each():
     frame = pd.DataFrame({"prediction": [*"dbca"]})
-    assert [name for name, _ in by_prediction(frame)] == [f"predicted {name}" for name in "abcd"]
+    titles = [panel.title for panel in by_prediction(frame)]
+    assert titles == [f"predicted {name}" for name in "abcd"]
 
 
 def test_attention_is_orange_and_chance_is_grey(tables):

@@ -134,9 +134,10 @@ def _in_order(audit: Audit, rows: Rows, selection: Selection) -> Rows:
         "text": audit.texts,
     }
     if selection.sort in named:
-        values = np.array([str(named[selection.sort][row] or "").casefold() for row in rows])
-        _, keys = np.unique(values, return_inverse=True)
-        numbers = keys.astype(np.float64)
+        # No array of strings: it would give each of them the room of the longest.
+        values = [str(named[selection.sort][row] or "").casefold() for row in rows.tolist()]
+        ranks = {value: rank for rank, value in enumerate(sorted(set(values)))}
+        numbers = np.array([ranks[value] for value in values], dtype=np.float64)
     else:
         numbers = _column(audit, selection.sort)[rows]
     order = np.argsort(-numbers if selection.is_descending else numbers, kind="stable")

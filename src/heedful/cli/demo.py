@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 CORPUS = "reviews-short"
 AUDITED = 200  # test sentences
 SAMPLED = 100  # of them, for what is costly
+AUDITS = "audits"  # their folder, beside the runs
 
 
 def demo(
@@ -51,6 +52,8 @@ def demo(
     command = "heedful" if shutil.which("heedful") else sys.argv[0]
     show.result(f"\nboth runs are in {output}; ask one about a text of yours:")
     show.result(f'  {command} explain {first} "A very funny movie."')
+    show.result("or drag their attention in a page, and see whether the predictions follow:")
+    show.result(f"  {command} serve {output}")
 
 
 def _trained(
@@ -105,6 +108,7 @@ def _audit(trained: "dict[str, Trained]", corpus: "Corpus", output: Path) -> Non
                 request=Request(documents=AUDITED, advance=bar.advance),
                 about={"name": name, "data": CORPUS, **described(model)},
             )
+        audits[name].save(output / AUDITS / name)
         show.result(f"  {name:<7} {audits[name].sentence}")
         for question in ("decisive", "telling"):
             answer = audits[name].answer(question)

@@ -15,7 +15,7 @@ from numpy import ndarray
 
 from heedful.errors import ConfigError, DataError
 from heedful.importance.kept import logits_of_kept
-from heedful.importance.measure import Measure, predicted, ready
+from heedful.importance.measure import Measure, ready
 from heedful.model.classifier import AttentionClassifier
 from heedful.model.precision import in_full
 from heedful.text.batching import Batch
@@ -93,8 +93,8 @@ def explain(
         raise DataError("the text holds no words, so there is nothing to explain.")
     batch = next(batches.by_length())
     with torch.no_grad():
-        probabilities = model(batch).logits.softmax(dim=-1)[0].cpu().numpy()
-    target = predicted(model, batch)
+        logits = model(batch).logits
+    probabilities, target = logits.softmax(dim=-1)[0].cpu().numpy(), logits.argmax(dim=-1)
     scores = {
         name: measure(model, batch, target)[0].cpu().numpy()
         for name, measure in ready(measures).items()

@@ -50,8 +50,11 @@ class Desk:
         self.limits = limits
         self.waiting = 0
         self.working = 0
-        self._threads = ThreadPoolExecutor(at_once, thread_name_prefix="heedful")
-        self._free = asyncio.Semaphore(at_once)
+        self._open()
+
+    def _open(self) -> None:
+        self._threads = ThreadPoolExecutor(self.at_once, thread_name_prefix="heedful")
+        self._free = asyncio.Semaphore(self.at_once)
 
     async def serve(
         self, work: Callable[[], Found], has_left: Callable[[], Awaitable[bool]] | None = None
@@ -90,5 +93,6 @@ class Desk:
         self.working += 1
 
     def close(self) -> None:
-        """Let the threads go."""
+        """Let the threads go; an application that is begun again gets new ones."""
         self._threads.shutdown(wait=False, cancel_futures=True)
+        self._open()

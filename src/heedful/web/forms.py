@@ -3,8 +3,10 @@
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic_core import PydanticCustomError
 
 from heedful.counterfactual.family import counterfactuals
+from heedful.errors import UnknownName
 from heedful.importance.explanation import USUAL_MEASURES
 from heedful.importance.measure import importances
 from heedful.registry import Registry
@@ -21,7 +23,10 @@ def _name_in(registry: Registry[Any]) -> Any:
     """A name of a family, without options: those could ask for more work than is served."""
 
     def check(name: str) -> str:
-        registry[name]
+        try:
+            registry[name]
+        except UnknownName as error:
+            raise PydanticCustomError("unknown_name", "{said}", {"said": str(error)}) from None
         return name
 
     names = WithJsonSchema({"type": "string", "enum": list(registry)})
@@ -257,8 +262,14 @@ class AuditSheet(AuditLine):
     record: str
     about: list[tuple[str, str]]
     questions: list[dict[str, Any]]
-    figures: list[FigureSheet]
     shown: list[ShownSheet]
+
+
+class Figures(Sheet):
+    """The figures of an audit, each with the question that it belongs to as its place."""
+
+    audit: str
+    figures: list[FigureSheet]
 
 
 class Document(Sheet):

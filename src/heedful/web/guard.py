@@ -14,10 +14,10 @@ import logging
 import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from http.cookies import CookieError, SimpleCookie
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import cookie_parser
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from heedful.web.limits import Limits
@@ -160,7 +160,7 @@ class Guard:
             return None
         if not self.access.knows(given):
             raise Refused(401, NO_TOKEN)
-        cookie = f"{COOKIE}={self.access.token}; Path=/; HttpOnly; SameSite=Strict"
+        cookie = f"{COOKIE}={quote(given, safe='')}; Path=/; HttpOnly; SameSite=Strict"
         return [(b"location", b"/"), (b"set-cookie", cookie.encode())]
 
     def _check_token(self, scope: Scope, headers: Headers) -> None:
@@ -239,11 +239,9 @@ def _protect(headers: MutableHeaders, path: str) -> None:
 
 
 def _cookie(header: str) -> str | None:
-    try:
-        found = SimpleCookie(header).get(COOKIE)
-    except CookieError:
-        return None
-    return None if found is None else found.value
+    """The token, whatever else this machine's servers have told a browser to send along."""
+    found = cookie_parser(header).get(COOKIE)
+    return None if found is None else unquote(found)
 
 
 def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:

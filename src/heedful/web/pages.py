@@ -5,7 +5,7 @@ import hashlib
 from functools import cache
 from importlib.resources import files
 
-from fastapi import FastAPI, Request, Response
+from fastapi import FastAPI, HTTPException, Request, Response
 
 from heedful.report.page import chart_library, stylesheet
 
@@ -62,5 +62,5 @@ def add_to(app: FastAPI) -> None:
     @app.api_route("/static/{name}", methods=["GET", "HEAD"], include_in_schema=False)
     async def file(name: str, request: Request) -> Response:
         if name not in known:
-            return Response("no such file", 404)
+            raise HTTPException(404)
         return known[name].answer(request)

@@ -110,8 +110,6 @@ def attended(
     run: str, trained: Trained, reading: what_if.Reading, found: what_if.WhatIf
 ) -> forms.Attended:
     """An answer to "what if?" as a sheet."""
-    if not (np.isfinite(found.probabilities).all() and np.isfinite(found.weights).all()):
-        raise DataError("the model gives no finite probabilities for this text.")
     return forms.Attended(
         **_read(run, trained, reading.text, reading.offsets),
         deleted=np.flatnonzero(~reading.is_kept).tolist(),
@@ -185,6 +183,8 @@ def _read(
 def _by_class(
     trained: Trained, probabilities: Float[ndarray, " classes"]
 ) -> list[forms.Probability]:
+    if not np.isfinite(probabilities).all():
+        raise DataError("the model gives this text probabilities that are no numbers.")
     shares = zip(trained.classes, probabilities.tolist(), strict=True)
     return [forms.Probability(label=str(label), probability=share) for label, share in shares]
 

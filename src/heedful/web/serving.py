@@ -19,6 +19,8 @@ from heedful.web.app import create_app
 from heedful.web.guard import Access
 
 STOPPING = (signal.SIGINT, signal.SIGTERM)
+BACKLOG = 2048  # connections that wait to be taken, as many as uvicorn keeps
+EVERYWHERE = ("0.0.0.0", "::")
 MOST_AT_ONCE = 4  # small models gain nothing from more, and memory is per thread
 
 
@@ -50,12 +52,14 @@ class Server:
             available = cores or len(os.sched_getaffinity(0))
             at_once = 1 if target.type == "cuda" else min(available, MOST_AT_ONCE)
             torch.set_num_threads(max(1, available // at_once))
-            access = Access.of(host, names, token)
+            own = [socket.gethostname()] if host in EVERYWHERE else []
+            access = Access.of(host, [*names, *own], token)
             app = create_app(folders, device=str(target), access=access, at_once=at_once)
         except BaseException:
             listening.close()
             raise
-        runs, audits = len(app.state.shelf.runs), len(app.state.shelf.audits)
+        shelf = app.state.office.shelf
+        runs, audits = len(shelf.runs), len(shelf.audits)
         return cls(
             app,
             listening,
@@ -63,8 +67,9 @@ class Server:
             f"{counted(runs, 'run')} and {counted(audits, 'audit')}",
         )
 
-    def run(self) -> None:
-        """Answer until stopped."""
+    @property
+    def uvicorn(self) -> uvicorn.Server:
+        """What answers at the socket."""
         config = uvicorn.Config(
             self.app,
             log_level="warning",
@@ -74,10 +79,15 @@ class Server:
             timeout_graceful_shutdown=3,
             limit_concurrency=2000,
         )
-        # uvicorn stops on a signal and then sends it on; for a server, stopping is no failure.
+        return uvicorn.Server(config)
+
+    def run(self) -> None:
+        """Answer until stopped by a signal, which uvicorn heeds and then sends on."""
         before = {number: signal.signal(number, _no_more) for number in STOPPING}
+        # The command line lets a broken pipe end it; here one is a visitor who left early.
+        before[signal.SIGPIPE] = signal.signal(signal.SIGPIPE, signal.SIG_IGN)
         try:
-            uvicorn.Server(config).run(sockets=[self.socket])
+            self.uvicorn.run(sockets=[self.socket])
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
@@ -100,6 +110,7 @@ def _listen(host: str, port: int) -> socket.socket:
     opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         opened.bind(place)
+        opened.listen(BACKLOG)  # a browser that comes before the first answer waits, not fails
     except OSError as error:
         opened.close()
         raise UsageError(
@@ -112,7 +123,7 @@ def _listen(host: str, port: int) -> socket.socket:
 def _address(host: str, listening: socket.socket, access: Access) -> str:
     port = listening.getsockname()[1]
     shown = host
-    if host in ("0.0.0.0", "::"):
+    if host in EVERYWHERE:
         shown = socket.gethostname()
     elif ":" in host:
         shown = f"[{host}]"

@@ -27,10 +27,18 @@ class Gone(RunError):
 
 
 class Watched(Generic[Kept]):
-    """Something read from a folder, and read again when its files change."""
+    """Something read from a folder, and read again when its files change.
+
+    What was not asked for by name (`is_found`) need not be whole: it says so when it is asked for.
+    """
 
     def __init__(
-        self, name: str, path: Path, files: Sequence[str], load: Callable[[Path], Kept]
+        self,
+        name: str,
+        path: Path,
+        files: Sequence[str],
+        load: Callable[[Path], Kept],
+        is_found: bool = False,
     ) -> None:
         self.name = name
         self.path = path
@@ -38,13 +46,20 @@ class Watched(Generic[Kept]):
         self._load = load
         self._lock = threading.Lock()
         self._seen = self._look()
-        self._kept: Kept | None = load(path)
+        self._kept: Kept | None = None
+        self._was_read = False
+        try:
+            self._kept = load(path)
+            self._was_read = True
+        except UsageError:
+            if not is_found:
+                raise
 
     def get(self) -> Kept:
         """What the folder holds now."""
         with self._lock:
             seen = self._look()
-            if None in seen:
+            if None in seen and self._was_read:
                 self._kept = None
                 missing = self._files[seen.index(None)]
                 raise Gone(
@@ -56,8 +71,9 @@ class Watched(Generic[Kept]):
                 try:
                     self._kept = self._load(self.path)
                 except UsageError as error:
-                    raise Gone(f"{self.name} cannot be read any more: {error}") from None
-                self._seen = seen
+                    when = " any more" if self._was_read else ""
+                    raise Gone(f"{self.name} cannot be read{when}: {error}") from None
+                self._seen, self._was_read = seen, True
             return self._kept
 
     def _look(self) -> list[tuple[int, int] | None]:
@@ -74,6 +90,7 @@ class Shelf:
     @classmethod
     def open(cls, paths: Sequence[str | Path], device: str = "cpu") -> "Shelf":
         """The runs and audits in some folders: each one is one, or holds some."""
+        given = {Path(path).resolve() for path in paths}
         found = list(dict.fromkeys(folder for path in paths for folder in _folders(Path(path))))
         of_runs = [folder for folder in found if RunFolder(folder).is_begun]
         of_audits = [folder for folder in found if (folder / runs.AUDIT).is_file()]
@@ -82,8 +99,14 @@ class Shelf:
             return Trained.load(path, device)
 
         return cls(
-            [Watched(name, path, RUN_FILES, load) for name, path in _named(of_runs)],
-            [Watched(name, path, AUDIT_FILES, Audit.load) for name, path in _named(of_audits)],
+            [
+                Watched(name, path, RUN_FILES, load, path not in given)
+                for name, path in _named(of_runs)
+            ],
+            [
+                Watched(name, path, AUDIT_FILES, Audit.load, path not in given)
+                for name, path in _named(of_audits)
+            ],
         )
 
     def run(self, name: str) -> Trained:

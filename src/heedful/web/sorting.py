@@ -32,7 +32,7 @@ class Clerk:
     def __init__(self, shelf: Shelf) -> None:
         self.shelf = shelf
         self._lock = threading.Lock()
-        self._orders: OrderedDict[tuple[object, ...], Rows] = OrderedDict()
+        self._orders: OrderedDict[tuple[str, Selection], tuple[Audit, Rows]] = OrderedDict()
         self._figures: dict[str, tuple[Audit, list[forms.FigureSheet]]] = {}
 
     def line(self, name: str) -> forms.AuditLine:
@@ -46,7 +46,7 @@ class Clerk:
         return forms.AuditLine(name=name, problem="", **self._in_short(audit))
 
     def sheet(self, name: str) -> forms.AuditSheet:
-        """An audit with its answers and figures."""
+        """An audit with its answers."""
         audit = self.shelf.audit(name)
         return forms.AuditSheet(
             name=name,
@@ -62,12 +62,20 @@ class Clerk:
                 plain({**asdict(one), "was_asked": one.was_asked})
                 for one in answers.questions({name: audit})
             ],
-            figures=self._drawn(name, audit),
             shown=[
                 forms.ShownSheet(why=one.why, place=one.place, text=one.text[:PREVIEW])
                 for one in audit.shown
             ],
         )
+
+    def figures(self, name: str) -> forms.Figures:
+        """The figures of an audit; drawing them takes a second or two, once."""
+        audit = self.shelf.audit(name)
+        known = self._figures.get(name)
+        if known is None or known[0] is not audit:
+            known = (audit, list(_figures(name, audit)))
+            self._figures[name] = known
+        return forms.Figures(audit=name, figures=known[1])
 
     def documents(
         self, name: str, selection: Selection, columns: Sequence[str], offset: int, count: int
@@ -110,24 +118,18 @@ class Clerk:
         }
 
     def _chosen(self, name: str, audit: Audit, selection: Selection) -> Rows:
-        key = (name, id(audit), selection)
+        key = (name, selection)
         with self._lock:
-            if key in self._orders:
+            known = self._orders.get(key)
+            if known is not None and known[0] is audit:
                 self._orders.move_to_end(key)
-                return self._orders[key]
+                return known[1]
         found = select(audit, selection)
         with self._lock:
-            self._orders[key] = found
+            self._orders[key] = (audit, found)
             while len(self._orders) > ORDERS_KEPT:
                 self._orders.popitem(last=False)
         return found
-
-    def _drawn(self, name: str, audit: Audit) -> list[forms.FigureSheet]:
-        known = self._figures.get(name)
-        if known is None or known[0] is not audit:
-            known = (audit, list(_figures(name, audit)))
-            self._figures[name] = known
-        return known[1]
 
 
 def _figures(name: str, audit: Audit) -> Iterator[forms.FigureSheet]:

@@ -182,13 +182,16 @@ function prepareTools() {
       ),
     ),
   );
+  const menus = () => document.querySelectorAll("details.menu[open]");
   document.addEventListener("click", (event) => {
-    if (!menu.contains(event.target)) menu.open = false;
+    for (const one of menus()) if (!one.contains(event.target)) one.open = false;
   });
-  menu.addEventListener("keydown", (event) => {
+  document.addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
-    menu.open = false;
-    menu.firstElementChild.focus();
+    for (const one of menus()) {
+      one.open = false;
+      one.firstElementChild.focus();
+    }
   });
 }
 

@@ -28,7 +28,8 @@ export function audit(context) {
         const sheet = await look(name);
         if (!sheet) return;
         found = sheet;
-        place.show(verdict(sheet), answers(context, sheet), evidence(context, sheet), picked(context, sheet));
+        place.show(verdict(sheet), answers(context, sheet), evidence(sheet), picked(context, sheet));
+        drawFigures(context, name).catch((problem) => report(problem, answerIn(place.element)));
       } catch (problem) {
         drawn = "";
         found = null;
@@ -126,19 +127,37 @@ function answers(context, sheet) {
   );
 }
 
-function evidence(context, sheet) {
-  const open = (query) => {
-    const state = { view: "documents", audit: sheet.name };
-    for (const [name, value] of new URLSearchParams(query)) (state[name] ??= []).push(value);
-    for (const name of ["sort", "order", "word", "contains", "right"]) if (state[name]) [state[name]] = state[name];
-    context.go(state, { isStep: true });
-  };
-  const drawn = (place) => sheet.figures.filter((one) => one.place === place).map((one) => figure(one, open));
-  return h(
+/** Figures take a moment longer than answers: they come where a place is kept for them. */
+async function drawFigures(context, name) {
+  const { figures } = await ask(`/api/audits/${encodeURIComponent(name)}/figures`);
+  for (const place of document.querySelectorAll(".figures[data-of]")) {
+    const own = figures.filter((one) => place.dataset.of.split(" ").includes(one.place));
+    fill(place, own.map((one) => figure(one, (query) => openDocuments(context, name, query))));
+  }
+}
+
+/** Where a problem with the figures is told: the answers stay. */
+function answerIn(element) {
+  const place = element.querySelector(".figures[data-of]") ?? element;
+  return { show: (...children) => fill(place, ...children) };
+}
+
+function openDocuments(context, audit, query) {
+  const state = { view: "documents", audit };
+  for (const [name, value] of new URLSearchParams(query)) (state[name] ??= []).push(value);
+  for (const name of ["sort", "order", "word", "contains", "right"]) if (state[name]) [state[name]] = state[name];
+  context.go(state, { isStep: true });
+}
+
+const figuresOf = (...places) =>
+  h("div", { class: "figures", "data-of": places.join(" ") }, h("p", { class: "quiet" }, "Drawing…"));
+
+const evidence = (sheet) =>
+  h(
     "section",
     { "aria-labelledby": "evidence-title" },
     h("h2", { id: "evidence-title" }, "The evidence"),
-    h("div", { class: "figures" }, drawn("scores"), drawn("instead")),
+    figuresOf("scores", "instead"),
     sheet.questions
       .filter((question) => question.was_asked)
       .map((question) =>
@@ -149,11 +168,10 @@ function evidence(context, sheet) {
           h("p", { class: "asks" }, question.asks),
           testTable(question),
           question.facts.length > 0 && factList(question),
-          h("div", { class: "figures" }, drawn(question.name)),
+          figuresOf(question.name),
         ),
       ),
   );
-}
 
 const testTable = (question) =>
   h(

@@ -62,7 +62,7 @@ export function figure({ title, caption, chart, leads_to_documents: leads }, ons
 async function draw(place, chart, onselect) {
   try {
     const embed = await loaded();
-    const fresh = h("div");
+    const fresh = h("div", { "aria-hidden": "true" }); // the chart's name and its list speak for it
     const { view } = await embed(fresh, chart, OPTIONS);
     place.replaceChildren(fresh);
     place.style.setProperty("--width", `${fresh.querySelector("svg").getAttribute("width")}px`);

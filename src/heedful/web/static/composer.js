@@ -1,8 +1,9 @@
 // What several views share: a run and a text to ask about, and a prediction.
 
-import { choice, field, fill, h, number } from "./dom.js";
+import { choice, counted, field, fill, h, number } from "./dom.js";
 
 const PAUSE = 140; // ms without a key after which a text is asked about
+const CLASSES = 8; // that have a bar; of more, the likeliest
 
 /** The runs that have attention to look at. */
 export const readable = (served) => served.runs.filter((run) => run.has_attention);
@@ -38,35 +39,48 @@ export function runField(served, chosen, onchange) {
 }
 
 /** Probabilities as bars, the decision first in words; `before` marks where they stood. */
-export function prediction({ label, probabilities, before = null }) {
+export function prediction({ label, probabilities, before = null, run = null }) {
+  const chance = (place) => Math.max(probabilities[place].probability, before?.[place].probability ?? 0);
+  const places = probabilities.map((_, place) => place);
+  const drawn = places.toSorted((one, other) => chance(other) - chance(one)).slice(0, CLASSES);
+  const left = places.length - drawn.length;
   return h(
     "div",
     { class: "prediction" },
-    h("p", { class: "decision" }, h("bdi", {}, label), " ", h("span", { class: "quiet" }, number(top(probabilities)))),
+    h(
+      "p",
+      { class: "decision" },
+      h("bdi", {}, label),
+      " ",
+      h("span", { class: "quiet" }, number(top(probabilities))),
+      run && h("span", { class: "by" }, "run ", h("bdi", {}, run)),
+    ),
     h(
       "dl",
       { class: "classes" },
-      probabilities.map(({ label: name, probability }, place) =>
-        h(
-          "div",
-          {},
-          h("dt", {}, h("bdi", {}, name)),
-          h(
-            "dd",
-            {},
-            h(
-              "span",
-              { class: "share", "aria-hidden": "true", vars: { "--p": `${100 * probability}%` } },
-              before &&
-                h("i", { class: "before", vars: { "--at": `${100 * before[place].probability}%` } }),
-            ),
-            h("span", { class: "value" }, number(probability)),
-          ),
-        ),
-      ),
+      drawn.sort((one, other) => one - other).map((place) => classBar(probabilities[place], before?.[place])),
     ),
+    left > 0 && h("p", { class: "small quiet" }, `and ${counted(left, "less likely class", "less likely classes")}`),
   );
 }
+
+const classBar = ({ label, probability }, before) =>
+  h(
+    "div",
+    {},
+    h("dt", {}, h("bdi", {}, label)),
+    h(
+      "dd",
+      {},
+      h(
+        "span",
+        { class: "share", "aria-hidden": "true" },
+        h("i", { class: "part-of", vars: { "--p": `${100 * probability}%` } }),
+        before && h("i", { class: "before", vars: { "--at": `${100 * before.probability}%` } }),
+      ),
+      h("span", { class: "value" }, number(probability)),
+    ),
+  );
 
 const top = (probabilities) => Math.max(...probabilities.map((one) => one.probability));
 

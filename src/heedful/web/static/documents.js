@@ -149,7 +149,7 @@ function rangeForm(columns, onadd) {
   const ends = ["from", "to"].map((name) => h("input", { type: "number", step: "any", placeholder: name, "aria-label": name }));
   return h(
     "details",
-    { class: "picker" },
+    { class: "picker menu" },
     h("summary", {}, "By number"),
     h(
       "form",
@@ -157,6 +157,7 @@ function rangeForm(columns, onadd) {
         class: "range",
         onsubmit: (event) => {
           event.preventDefault();
+          event.target.closest("details").open = false;
           onadd(`${column.value}:[${ends[0].value},${ends[1].value}]`);
         },
       },
@@ -176,11 +177,15 @@ function columnPicker({ columns, shown }, onchange) {
         type: "checkbox",
         value: name,
         checked: shown.includes(name),
-        onchange: ({ target }) => onchange([...target.closest("fieldset").querySelectorAll("input:checked")].map((one) => one.value)),
+        onchange: ({ target }) => {
+          const boxes = [...target.closest("fieldset").querySelectorAll("input:checked")];
+          fill(target.closest("details").firstElementChild, `Columns (${boxes.length})`);
+          onchange(boxes.map((one) => one.value));
+        },
       }),
       spoken(name),
     );
-  return h("details", { class: "picker" }, h("summary", {}, `Columns (${shown.length})`), h("fieldset", {}, h("legend", { class: "quiet small" }, "Numbers shown"), columns.map(box)));
+  return h("details", { class: "picker menu" }, h("summary", {}, `Columns (${shown.length})`), h("fieldset", {}, h("legend", { class: "quiet small" }, "Numbers shown"), columns.map(box)));
 }
 
 /** The table: a window on all rows, of which only those in sight are made. */

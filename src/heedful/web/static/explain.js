@@ -49,7 +49,7 @@ export function explain(context) {
     first.wait();
     rest.wait();
     const quick = predict(run, { text: state.text }).then((sheet) => {
-      if (sheet) first.show(prediction({ label: sheet.prediction, probabilities: sheet.probabilities }));
+      if (sheet) first.show(prediction({ label: sheet.prediction, probabilities: sheet.probabilities, run }));
     });
     const slow = measure(run, { text: state.text, measures }).then((sheet) => {
       if (!sheet) return;
@@ -180,15 +180,19 @@ export function measurePicker(context, chosen, onchange) {
         checked: chosen.includes(name),
         onchange: ({ target }) => {
           const boxes = [...target.closest("fieldset").querySelectorAll("input:checked")];
-          if (boxes.length) onchange(boxes.map((one) => one.value));
-          else target.checked = true;
+          if (!boxes.length) {
+            target.checked = true;
+            return;
+          }
+          fill(target.closest("details").firstElementChild, `Measures (${boxes.length})`);
+          onchange(boxes.map((one) => one.value));
         },
       }),
       name,
     );
   return h(
     "details",
-    { class: "picker" },
+    { class: "picker menu" },
     h("summary", {}, `Measures (${chosen.length})`),
     h("fieldset", {}, h("legend", { class: "quiet small" }, "Shown, in this order"), context.served.measures.map(box)),
   );
