@@ -6,23 +6,29 @@ export HEEDFUL_DATA ?= $(abspath $(wildcard ../shared/data))
 export HEEDFUL_VECTORS ?= $(abspath $(wildcard ../shared/vectors/glove.100d.txt.gz))
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test test-slow lint check calibration clean
+.PHONY: demo test test-workers test-slow lint check calibration clean
 
 demo: .venv/installed
 	$(BIN)/heedful demo
 
+# Compiled files are kept, or every process of the tests would compile everything anew.
+PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest
+
 test: .venv/installed-dev
-	$(BIN)/python -m pytest -n 2 -m "not slow"
+	$(PYTEST) -n 2 -m "not slow and not workers"
+
+test-workers: .venv/installed-dev
+	$(PYTEST) -m "workers and not slow"
 
 test-slow: .venv/installed-dev
-	$(BIN)/python -m pytest -n 2 -m slow
+	$(PYTEST) -n 2 -m slow
 
 lint: .venv/installed-dev
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
 
-check: lint test
+check: lint test test-workers
 
 # Trains and audits the zoo again (resumable), ships its operating points, and makes the page.
 calibration: .venv/installed

@@ -45,8 +45,3 @@ def data_dir() -> Path:
 @pytest.fixture(scope="session")
 def planted() -> Corpus:
     return Planted(documents=600, neutral_vocabulary=60, evidence_vocabulary=5)()
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the longest by far: begun last, it would leave the other worker idle."""
-    items.sort(key=lambda item: "test_ray.py" not in item.nodeid)

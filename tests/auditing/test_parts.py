@@ -7,10 +7,12 @@ import pytest
 from heedful.auditing.audit import Request, audit
 from heedful.auditing.parts import PartsInFolder
 from heedful.auditing.questions import AuditSettings
+from heedful.counterfactual.adversarial import Adversarial
 from heedful.errors import RunError
 from heedful.text.documents import Document, Documents
 from tests.auditing.doubles import a_subject
 
+QUICK = AuditSettings(search=Adversarial(steps=20, learning_rate=0.1))
 POINTS = {"good": 2.0, "bad": -2.0, "fine": 1.0}
 DOCUMENTS = Documents(
     Document(f"{first} word{n} {second}", "good" if first != "bad" else "bad")
@@ -33,7 +35,7 @@ def run(parts=None, stop_after=None, **options):
             raise Killed
 
     request = Request(parts=parts, advance=advance, **options)
-    return audit(a_subject(POINTS, len), DOCUMENTS, AuditSettings(), request=request)
+    return audit(a_subject(POINTS, len), DOCUMENTS, QUICK, request=request)
 
 
 def test_a_killed_audit_goes_on_to_the_same_result_without_asking_again(tmp_path):

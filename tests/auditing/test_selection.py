@@ -190,6 +190,19 @@ def test_a_word_is_whole_and_its_signs_mean_themselves():
     assert select(audit, Selection(word=".*")).tolist() == [5]
 
 
+def test_signs_and_scripts_without_spaces_stand_by_themselves():
+    texts = ["great!", "!", "很好的电影", "naïve", "na ïve"]
+    audit = rows_of(*[("a", "a", 0.0, text) for text in texts])
+    assert select(audit, Selection(word="!")).tolist() == [0, 1]
+    assert select(audit, Selection(word="好")).tolist() == [2]
+    assert select(audit, Selection(word="naïve")).tolist() == [3]
+
+
+def test_a_hostile_interval_is_refused_at_once():
+    with pytest.raises(DataError, match="expected a column and an interval"):
+        Within.parse("x:[" + " " * 20_000 + "," + " " * 20_000 + "x")
+
+
 def test_an_unknown_column_is_named_with_the_nearest():
     for selection in (Selection(sort="max_weigth"), Selection(where=(Within("max_weigth"),))):
         with pytest.raises(UnknownName, match=r"no column 'max_weigth'\. Did you mean 'max_w"):

@@ -3,6 +3,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.workers
+
 
 @pytest.fixture
 def documents(planted) -> Path:

@@ -4,6 +4,7 @@ import json
 import re
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import urllib.request
@@ -90,6 +91,15 @@ def status_at(address: str) -> dict[str, int]:
         return json.load(answer)
 
 
+def leave_early(address: str) -> None:
+    """Ask and hang up before the answer comes, which once ended the server."""
+    host, port = re.fullmatch(r"http://(.+):(\d+)/", address).groups()
+    for _ in range(20):
+        with socket.create_connection((host, int(port))) as visitor:
+            visitor.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            visitor.sendall(f"GET /static/charts.js HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+
+
 SERVE_TWICE = """
 from heedful.cli import main
 
@@ -114,6 +124,7 @@ def test_a_server_prints_its_address_answers_and_stops_when_told(run):
             for number in (signal.SIGTERM, signal.SIGINT):
                 address = process.stdout.readline().strip()
                 assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", address)
+                leave_early(address)
                 assert status_at(address)["at_once"] == 1
                 process.send_signal(number)
                 assert process.stdout.readline() == "0\n"

@@ -5,6 +5,8 @@ from pathlib import Path
 import pandas
 import pytest
 
+pytestmark = pytest.mark.workers
+
 GRID = """
 data = {data!r}
 seeds = [1, 2]

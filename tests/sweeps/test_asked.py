@@ -13,6 +13,8 @@ from heedful.training.task import find_corpus
 from heedful.training.trained import Trained
 from tests.sweeps.grids import QUICK, Hearing
 
+pytestmark = pytest.mark.workers
+
 VARIANTS = [
     {"name": "attends", "pooling": "attention"},
     {"name": "pools", "pooling": "mean"},

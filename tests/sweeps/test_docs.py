@@ -4,7 +4,11 @@ import re
 import tomllib
 from pathlib import Path
 
+import pytest
+
 from heedful.sweeps.sweep import MOST_CELLS
+
+pytestmark = pytest.mark.workers
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "sweep.md").read_text()

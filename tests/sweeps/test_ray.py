@@ -11,6 +11,8 @@ import pytest
 import heedful
 from tests.sweeps.grids import called, without_times
 
+pytestmark = pytest.mark.workers
+
 pytest.importorskip("ray", reason="Ray is not installed: pip install 'heedful[ray]'")
 
 # Long enough that there is a worker to kill in the middle of a cell.

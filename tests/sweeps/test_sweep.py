@@ -19,6 +19,8 @@ from heedful.sweeps.grid import Grid
 from heedful.training.trained import Trained
 from tests.sweeps.grids import QUICK, QUICK_TOML, Hearing, called, without_times
 
+pytestmark = pytest.mark.workers
+
 TWO = {"cores": 2, "memory": 4.0}
 
 

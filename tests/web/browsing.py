@@ -19,7 +19,7 @@ WAIT = 15_000  # ms until something should have appeared, on a machine that does
 def serving(*folders: Path, port: int = 0) -> Iterator[str]:
     """The page over some folders, at an address of its own."""
     server = Server.at(folders, port=port, device="cpu", cores=1)
-    uvicorn = server.uvicorn
+    uvicorn = server.answering()
     thread = threading.Thread(target=uvicorn.run, args=([server.socket],))
     thread.start()
     try:

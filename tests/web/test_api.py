@@ -20,6 +20,7 @@ from heedful.counterfactual.family import counterfactuals
 from heedful.importance.explanation import USUAL_MEASURES, explain
 from heedful.importance.measure import importances
 from heedful.web import Limits
+from heedful.web.limits import TEXT_CHARACTERS
 from heedful.web.pages import known_files
 from tests.web.conftest import trained_on
 
@@ -64,7 +65,7 @@ def test_what_is_served_is_told(client, audit):
     assert [line["sentence"] for line in sheet["audits"]] == [audit.sentence]
     assert [one["name"] for one in sheet["measures"]] == list(importances)
     assert [one["name"] for one in sheet["counterfactuals"]] == list(counterfactuals)
-    assert sheet["limits"]["text_characters"] == Limits().text_characters
+    assert sheet["limits"]["text_characters"] == TEXT_CHARACTERS
 
 
 def test_status_never_waits(client):

@@ -124,6 +124,24 @@ def no_cookies(locked):
     locked.cookies.clear()
 
 
+NAME = f"{COOKIE}_80"  # of the port that the client asks at
+
+
+def test_two_servers_on_one_machine_keep_their_cookies_apart(locked, served_folder, serve):
+    other = serve(served_folder / "words", access=Access(token="another"), base_url=f"{HERE}:81")
+    (name,) = other.get("/", params={"token": "another"}, follow_redirects=False).cookies
+    assert name == f"{COOKIE}_81" != NAME
+
+
+def test_without_a_token_only_this_machine_is_answered():
+    async def comes() -> AsyncIterator[dict]:
+        yield {"type": "http.request", "body": b""}
+
+    for client, status in {("10.0.0.7", 5): 403, ("::ffff:10.0.0.7", 5): 403}.items():
+        start, _ = asyncio.run(answered(Guard(never, Access(), SMALL), comes(), client=client))
+        assert start["status"] == status
+
+
 def test_without_the_token_the_page_opens_and_nothing_is_told(locked):
     assert locked.get("/").status_code == 200
     assert locked.get("/static/app.js").status_code == 200
@@ -138,10 +156,10 @@ def test_without_the_token_the_page_opens_and_nothing_is_told(locked):
         {"authorization": "Bearer "},
         {"authorization": f"Basic {TOKEN}".encode()},
         {"authorization": f"Bearer {TOKEN}x".encode()},
-        {"cookie": f"{COOKIE}=wrong"},
-        {"cookie": f"{COOKIE}="},
-        {"cookie": f"{COOKIE}"},
-        {"cookie": "\x7f=;;;==" + COOKIE},
+        {"cookie": f"{NAME}=wrong"},
+        {"cookie": f"{NAME}="},
+        {"cookie": f"{NAME}"},
+        {"cookie": "\x7f=;;;==" + NAME},
     ],
 )
 def test_a_wrong_token_is_none(locked, headers):
@@ -160,16 +178,16 @@ def test_whoever_arrives_with_the_token_keeps_it_as_a_cookie(locked):
     assert arrived.status_code == 303
     assert arrived.headers["location"] == "/"
     cookie = arrived.headers["set-cookie"]
-    assert re.fullmatch(rf"{COOKIE}=[\w%.-]+; Path=/; HttpOnly; SameSite=Strict", cookie)
+    assert re.fullmatch(rf"{NAME}=[\w%.-]+; Path=/; HttpOnly; SameSite=Strict", cookie)
     assert locked.get("/api/status").status_code == 200
 
 
 def test_the_cookie_is_found_beside_those_of_other_servers(locked):
     locked.get("/", params={"token": TOKEN})
-    own = locked.cookies[COOKIE]
+    own = locked.cookies[NAME]
     locked.cookies.clear()
     for beside in ("a[b]=1; ", "nonsense; ", 'x="; ', "@=2;"):
-        headers = {"cookie": f"{beside}{COOKIE}={own}; z=1"}
+        headers = {"cookie": f"{beside}{NAME}={own}; z=1"}
         assert locked.get("/api/status", headers=headers).status_code == 200, beside
 
 

@@ -25,7 +25,8 @@ def visit(browser: Browser, address: str) -> Iterator[Visit]:
 
 
 def state(page: Page) -> dict[str, list[str]]:
-    """What the address says after its #."""
+    """What the address says after its #, which follows a little later."""
+    page.wait_for_timeout(300)
     return parse_qs(page.evaluate("location.hash").partition("?")[2])
 
 
@@ -104,6 +105,27 @@ def test_texts_are_shown_as_text_whatever_they_hold(visit):
     assert (
         visit.page.locator("#explanation .text").first.locator(".word").last.inner_text() == "fine"
     )
+
+
+def test_an_emptied_text_stays_empty_whatever_was_on_its_way(visit, text):
+    visit.open("explain", run="words", text=text)
+    visit.see("#explanation .text")
+    visit.page.get_by_label("Text").fill(f"{text} more")
+    visit.page.wait_for_timeout(150)  # asked, most likely not answered
+    visit.page.get_by_label("Text").fill("")
+    visit.see(".empty")
+    visit.page.wait_for_timeout(800)
+    assert visit.page.locator("#explanation .text").count() == 0
+
+
+def test_back_brings_the_run_back(visit, text):
+    visit.open("explain", run="words", text=text)
+    visit.see("#explanation .text")
+    visit.page.get_by_label("Run").select_option("bilstm")
+    visit.until_told(".decision", "run bilstm")
+    visit.page.go_back()
+    visit.until_told(".decision", "run words")
+    assert visit.page.get_by_label("Run").input_value() == "words"
 
 
 def test_a_text_without_words_is_a_sentence_in_the_page(visit):
@@ -241,6 +263,31 @@ def test_a_link_brings_a_finding_back(visit, browser, address, text):
         assert np.allclose(shares(other.page), bars, atol=0.06)
 
 
+def test_a_double_click_on_a_word_deletes_it_and_puts_it_back(visit, text):
+    visit.open("whatif", run="words", text=text, weights=",".join(["1"] * len(text.split())))
+    visit.see(".slider")
+    count = visit.page.locator(".slider").count()
+    for button in (0, 0):  # faster than any answer
+        visit.page.evaluate("(n) => document.querySelectorAll('.word-button')[n].click()", button)
+    visit.until("([n]) => document.querySelectorAll('.slider').length === n", count)
+    assert visit.page.locator(".failure").count() == 0
+
+
+def test_an_answer_about_other_words_is_not_taken(visit, text):
+    visit.open("whatif", run="words", text=text)
+    visit.see(".slider")
+    visit.page.evaluate(
+        """() => {
+          const tools = [...document.querySelectorAll(".toolbar button")];
+          tools.find((one) => one.textContent === "Adversary").click();
+          document.querySelector(".word-button").click();
+        }"""
+    )
+    visit.see(".column.gone")
+    visit.page.wait_for_timeout(1500)  # time for the adversary's answer
+    assert "weights" not in state(visit.page)
+
+
 # ----- Compare -----
 
 
@@ -301,6 +348,18 @@ def test_a_range_is_added_and_taken_away(visit, served_folder):
     visit.until_told(".count", f"{count} of")
     visit.page.get_by_role("button", name="remove filter").click()
     visit.until("() => !document.querySelector('.count').textContent.includes(' of ')")
+
+
+def test_who_searches_keeps_the_caret_while_a_document_is_open(visit):
+    visit.open("documents", audit="words", open="3")
+    visit.see(".panel h2")
+    search = visit.page.get_by_label("Search")
+    search.focus()
+    visit.page.keyboard.type("neutral", delay=60)
+    visit.until_told(".count", "document")
+    visit.page.wait_for_timeout(400)
+    assert search.input_value() == "neutral"
+    assert search.evaluate("(one) => one === document.activeElement")
 
 
 def test_documents_are_walked_with_the_keyboard(visit):

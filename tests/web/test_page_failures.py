@@ -25,11 +25,9 @@ def test_a_run_that_is_deleted_and_put_back(browser, own_folder, text):
         visit.page.get_by_label("Text").fill(f"{text} more")
         assert "words is gone" in visit.see(".failure").inner_text()
         visit.until_told("#notices", "words is gone")
-        visit.page.get_by_label("Run").select_option("bilstm")
-        visit.see("#explanation .text")  # the other run still works
+        visit.until_told(".decision", "run bilstm")  # the other run still works
         shutil.move(own_folder.parent / "elsewhere", own_folder / "words")
-        visit.page.reload()
-        visit.see("#explanation .text")
+        visit.until_told(".decision", "run words")  # and this one, once it is back
         assert "gone" not in notices(visit)
 
 
@@ -79,6 +77,7 @@ def test_a_server_that_serves_other_runs_after_a_restart(browser, own_folder, te
         visit.open("explain", run="words", text=text)  # a link to a run that is not there
         visit.see("#explanation .text")
         assert visit.page.get_by_label("Run").input_value() == "bilstm"
+        assert "the run words, which is not served here" in notices(visit)
 
 
 def test_a_model_that_fails_on_one_text(browser, served_folder, text, monkeypatch):

@@ -32,6 +32,7 @@ OPERATIONS = [
     ("/api/runs/{run}/replace", "POST"),
     ("/api/compare", "POST"),
     ("/api/audits/{audit}", "GET"),
+    ("/api/audits/{audit}/figures", "GET"),
     ("/api/audits/{audit}/documents", "GET"),
     ("/api/audits/{audit}/documents/{place}", "GET"),
 ]

@@ -31,11 +31,13 @@ def unseen(
 def described(trained: Trained) -> dict[str, object]:
     """What the model under audit is, for the report."""
     model = trained.settings.model
+    digest = trained.provenance.get("sha256", {}).get(runs.MODEL)
     return {
         "encoder": encoders.spec(model.encoder),
         "alignment": alignments.spec(model.alignment),
         "projection": projections.spec(model.projection),
         "trained_on": trained.provenance.get("data", {}).get("name"),
+        **({} if digest is None else {"weights": digest[:12]}),  # which model of that make
     }
 
 

@@ -8,6 +8,7 @@ in the mathematicians' notation, a word, a piece of text, an order.
 
 import math
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
@@ -19,7 +20,6 @@ from numpy import ndarray
 from heedful.auditing.record import Audit, Column
 from heedful.errors import DataError, UnknownName, nearest
 
-INTERVAL = re.compile(r"([\[(])\s*([^,\s]*)\s*,\s*([^,\s]*)\s*([\])])")
 Rows = Int[ndarray, " rows"]
 
 
@@ -36,13 +36,14 @@ class Within:
     @classmethod
     def parse(cls, text: str) -> "Within":
         """'max_weight:(0.25,0.5]'; an end left out is no end."""
-        column, colon, interval = text.rpartition(":")
-        found = INTERVAL.fullmatch(interval.strip())
-        if not colon or found is None:
+        column, _, interval = text.rpartition(":")
+        interval = interval.strip()
+        left, ends, right = interval[:1], interval[1:-1].split(","), interval[-1:]
+        if not column or left not in ("[", "(") or right not in ("]", ")") or len(ends) != 2:
             raise DataError(
                 f"expected a column and an interval such as max_weight:[0.5,1], got {text!r:.80}."
             )
-        left, low, high, right = found.groups()
+        low, high = map(str.strip, ends)
         try:
             least, most = float(low or "-inf"), float(high or "inf")
         except ValueError:
@@ -109,7 +110,7 @@ def select(audit: Audit, selection: Selection) -> Rows:
         told = [None if label is None else label == prediction for label, prediction in pairs]
         is_chosen &= np.array([one is selection.is_right for one in told], dtype=bool)
     for one in selection.where:
-        is_chosen &= one.holds(_column(audit, one.column))
+        is_chosen &= one.holds(column_of(audit, one.column))
     rows = np.flatnonzero(is_chosen)
     if selection.text or selection.word:
         rows = rows[_says(audit.texts, rows, selection)]
@@ -117,13 +118,25 @@ def select(audit: Audit, selection: Selection) -> Rows:
 
 
 def _says(texts: Sequence[str], rows: Rows, selection: Selection) -> Bool[ndarray, " rows"]:
-    piece = selection.text.casefold()
-    word = re.compile(rf"(?<!\w){re.escape(selection.word)}(?!\w)", re.IGNORECASE)
-    found = [
-        piece in texts[row].casefold() and (not selection.word or bool(word.search(texts[row])))
-        for row in rows.tolist()
-    ]
-    return np.array(found, dtype=bool)
+    is_there = np.ones(len(rows), dtype=bool)
+    if selection.text:
+        piece = selection.text.casefold()
+        is_there &= [piece in texts[row].casefold() for row in rows.tolist()]
+    if selection.word:
+        word = _as_a_word(selection.word)
+        is_there &= [bool(word.search(texts[row])) for row in rows.tolist()]
+    return is_there
+
+
+def _as_a_word(word: str) -> re.Pattern[str]:
+    """Finds a word that stands by itself; signs and scripts without spaces stand by themselves."""
+    before = r"(?<!\w)" if _is_spaced(word[0]) else ""
+    after = r"(?!\w)" if _is_spaced(word[-1]) else ""
+    return re.compile(f"{before}{re.escape(word)}{after}", re.IGNORECASE)
+
+
+def _is_spaced(sign: str) -> bool:
+    return sign.isalnum() and unicodedata.east_asian_width(sign) not in ("W", "F")
 
 
 def _in_order(audit: Audit, rows: Rows, selection: Selection) -> Rows:
@@ -139,16 +152,17 @@ def _in_order(audit: Audit, rows: Rows, selection: Selection) -> Rows:
         ranks = {value: rank for rank, value in enumerate(sorted(set(values)))}
         numbers = np.array([ranks[value] for value in values], dtype=np.float64)
     else:
-        numbers = _column(audit, selection.sort)[rows]
+        numbers = column_of(audit, selection.sort)[rows]
     order = np.argsort(-numbers if selection.is_descending else numbers, kind="stable")
     return rows[order]
 
 
-def _column(audit: Audit, name: str) -> Column:
+def column_of(audit: Audit, name: str) -> Column:
+    """One number per document, by the name of the column."""
     try:
         return audit.columns[name]
     except KeyError:
         raise UnknownName(
-            f"this audit has no column {name!r}.{nearest(name, audit.columns)} Its documents can "
-            f"be ordered by label, prediction, text and {len(audit.columns)} numbers."
+            f"this audit has no column {name!r:.80}.{nearest(name, audit.columns)} Its documents "
+            f"can be ordered by label, prediction, text and {len(audit.columns)} numbers."
         ) from None

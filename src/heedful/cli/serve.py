@@ -26,7 +26,8 @@ def serve(
         typer.Option(envvar="HEEDFUL_TOKEN", help="Ask for this token. Default: drawn anew."),
     ] = None,
     cores: Annotated[
-        int | None, typer.Option(help="Answer so many requests at once. Default: all cores.")
+        int | None,
+        typer.Option(help="Cores to use. Default: all. At most 4 texts at once."),
     ] = None,
     device: Device = "auto",
     browser: Annotated[
@@ -39,6 +40,7 @@ def serve(
     an audit and see its answers. Everything stays on this machine.
     """
     import sys
+    import threading
     import webbrowser
 
     from heedful.cli import show
@@ -57,6 +59,6 @@ def serve(
     show.note(f"serving {server.served}")
     show.result(server.address)
     show.note("stop with Ctrl-C")
-    if browser and sys.stdout.isatty():
-        webbrowser.open(server.address)
+    if browser and sys.stdout.isatty():  # one that runs in the terminal would wait for an answer
+        threading.Thread(target=webbrowser.open, args=(server.address,), daemon=True).start()
     server.run()

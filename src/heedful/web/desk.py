@@ -65,7 +65,7 @@ class Desk:
                 f"the server is busy: {self.waiting:,} requests are waiting already. "
                 "Try again in a moment."
             )
-        arrived = time.perf_counter()
+        arrived, free = time.perf_counter(), self._free
         await self._turn()
         try:
             if has_left is not None and await has_left():
@@ -74,7 +74,7 @@ class Desk:
             found = await asyncio.get_running_loop().run_in_executor(self._threads, work)
         finally:
             self.working -= 1
-            self._free.release()
+            free.release()
         return Served(found, began - arrived, time.perf_counter() - began)
 
     async def _turn(self) -> None:

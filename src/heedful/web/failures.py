@@ -7,7 +7,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from heedful.errors import HeedfulError, UnknownName
+from heedful.errors import EnvironmentFailure, HeedfulError, UnknownName
 from heedful.web import forms
 from heedful.web.desk import Abandoned, Busy
 from heedful.web.shelf import Gone
@@ -37,6 +37,8 @@ def handle_failures(app: FastAPI) -> None:
     async def by_sentence(request: Request, error: HeedfulError) -> JSONResponse:
         if isinstance(error, Gone):
             return _problem(410, str(error), "gone")
+        if isinstance(error, EnvironmentFailure):
+            return _problem(500, str(error), "bug")
         if isinstance(error, UnknownName):
             return _problem(404, str(error), "unknown")
         return _problem(422, str(error), "request")

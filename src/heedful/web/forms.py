@@ -10,12 +10,10 @@ from heedful.errors import UnknownName
 from heedful.importance.explanation import USUAL_MEASURES
 from heedful.importance.measure import importances
 from heedful.registry import Registry
-from heedful.web.limits import Limits
-
-LIMITS = Limits()  # those of a form are fixed: they are written into the description of the API
+from heedful.web.limits import MEASURES, RUNS_COMPARED, TEXT_CHARACTERS
 
 Text = Annotated[
-    str, Field(max_length=LIMITS.text_characters, description="The text, in the user's own words.")
+    str, Field(max_length=TEXT_CHARACTERS, description="The text, in the user's own words.")
 ]
 
 
@@ -35,7 +33,7 @@ def _name_in(registry: Registry[Any]) -> Any:
 
 MeasureName = Annotated[str, *_name_in(importances)]
 CounterfactualName = Annotated[str, *_name_in(counterfactuals)]
-Place = Annotated[int, Field(ge=0, lt=LIMITS.text_characters)]
+Place = Annotated[int, Field(ge=0, lt=TEXT_CHARACTERS)]
 Share = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Number = float | None
 """A number, or nothing where there is none."""
@@ -57,7 +55,7 @@ class ExplainForm(Form):
     """A text to explain by some measures."""
 
     text: Text
-    measures: Annotated[list[MeasureName], Field(min_length=1, max_length=LIMITS.measures)] = list(
+    measures: Annotated[list[MeasureName], Field(min_length=1, max_length=MEASURES)] = list(
         USUAL_MEASURES
     )
 
@@ -65,7 +63,7 @@ class ExplainForm(Form):
 class CompareForm(ExplainForm):
     """A text to explain with several runs side by side."""
 
-    runs: Annotated[list[str], Field(min_length=1, max_length=LIMITS.runs_compared)]
+    runs: Annotated[list[str], Field(min_length=1, max_length=RUNS_COMPARED)]
 
 
 class AttendForm(Form):
@@ -74,12 +72,12 @@ class AttendForm(Form):
     text: Text
     deleted: Annotated[
         list[Place],
-        Field(max_length=LIMITS.text_characters, description="Places of words, from 0."),
+        Field(max_length=TEXT_CHARACTERS, description="Places of words, from 0."),
     ] = []
     weights: Annotated[
         list[Share] | None,
         Field(
-            max_length=LIMITS.text_characters,
+            max_length=TEXT_CHARACTERS,
             description="A share of attention for each word that is left; none: the model's own.",
         ),
     ] = None
@@ -89,7 +87,7 @@ class ReplaceForm(Form):
     """A text whose attention is replaced by a counterfactual one."""
 
     text: Text
-    deleted: Annotated[list[Place], Field(max_length=LIMITS.text_characters)] = []
+    deleted: Annotated[list[Place], Field(max_length=TEXT_CHARACTERS)] = []
     by: CounterfactualName
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
 

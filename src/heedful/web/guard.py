@@ -60,6 +60,8 @@ class Access:
 
     def lets_host(self, header: str) -> bool:
         """Whether a request may carry this host."""
+        if set(header) & set("@/?#\\"):
+            return False
         try:
             name = urlsplit(f"//{header}").hostname or ""
         except ValueError:
@@ -136,6 +138,9 @@ class Guard:
 
     def _check_place(self, scope: Scope, headers: Headers) -> None:
         host = headers.get("host", "")
+        came_from = _address((scope.get("client") or ("",))[0])
+        if self.access.token is None and came_from is not None and not came_from.is_loopback:
+            raise Refused(403, "without a token this server answers this machine alone.")
         if not self.access.lets_host(host):
             raise Refused(
                 421,
@@ -160,7 +165,8 @@ class Guard:
             return None
         if not self.access.knows(given):
             raise Refused(401, NO_TOKEN)
-        cookie = f"{COOKIE}={quote(given, safe='')}; Path=/; HttpOnly; SameSite=Strict"
+        name = _cookie_name(scope)
+        cookie = f"{name}={quote(given, safe='')}; Path=/; HttpOnly; SameSite=Strict"
         return [(b"location", b"/"), (b"set-cookie", cookie.encode())]
 
     def _check_token(self, scope: Scope, headers: Headers) -> None:
@@ -169,7 +175,8 @@ class Guard:
             return
         bearer = headers.get("authorization", "")
         given = bearer.removeprefix("Bearer ") if bearer.startswith("Bearer ") else None
-        if not self.access.knows(given or _cookie(headers.get("cookie", ""))):
+        cookie = cookie_parser(headers.get("cookie", "")).get(_cookie_name(scope), "")
+        if not self.access.knows(given or unquote(cookie)):
             raise Refused(401, NO_TOKEN)
 
     async def _read(self, headers: Headers, receive: Receive) -> bytes:
@@ -238,10 +245,10 @@ def _protect(headers: MutableHeaders, path: str) -> None:
         headers["cache-control"] = "no-store" if path.startswith("/api") else "no-cache"
 
 
-def _cookie(header: str) -> str | None:
-    """The token, whatever else this machine's servers have told a browser to send along."""
-    found = cookie_parser(header).get(COOKIE)
-    return None if found is None else unquote(found)
+def _cookie_name(scope: Scope) -> str:
+    """Cookies know hosts but no ports: two servers on one machine need two names."""
+    port = (scope.get("server") or ("", 0))[1]
+    return f"{COOKIE}_{port}"
 
 
 def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:

@@ -2,6 +2,12 @@
 
 from dataclasses import dataclass
 
+# What a form may hold: these are written into the description of the API.
+TEXT_CHARACTERS = 20_000
+MEASURES = 20
+RUNS_COMPARED = 6
+ROWS = 200  # of documents in one answer
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -9,10 +15,6 @@ class Limits:
 
     body_bytes: int = 256 * 1024
     body_seconds: float = 10.0  # to send it
-    text_characters: int = 20_000
-    measures: int = 20
-    runs_compared: int = 6
-    rows: int = 200  # of documents in one answer
     waiting: int = 256  # requests that wait for a worker; more are told to come back
     patience_seconds: float = 30.0  # how long one waits before it is told so
     readings_kept: int = 32  # texts whose states are remembered between two drags

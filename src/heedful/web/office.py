@@ -17,7 +17,7 @@ from heedful.model.classifier import AttentionClassifier
 from heedful.registry import Registry
 from heedful.web import forms
 from heedful.web.desk import Desk
-from heedful.web.limits import Limits
+from heedful.web.limits import MEASURES, ROWS, RUNS_COMPARED, TEXT_CHARACTERS, Limits
 from heedful.web.reading import Reader
 from heedful.web.shelf import Shelf
 from heedful.web.sorting import Clerk
@@ -33,11 +33,10 @@ class Office:
     """
 
     shelf: Shelf
-    limits: Limits
     reader: Reader
     clerk: Clerk
     models: Desk
-    papers: Desk
+    lookups: Desk
     started: str
 
     @classmethod
@@ -48,11 +47,10 @@ class Office:
         shelf = Shelf.open(paths, device)
         return cls(
             shelf=shelf,
-            limits=limits,
             reader=Reader(shelf, limits),
             clerk=Clerk(shelf),
             models=Desk(at_once, limits),
-            papers=Desk(1, limits),
+            lookups=Desk(1, limits),
             started=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         )
 
@@ -64,17 +62,16 @@ class Office:
         self, request: Request, response: Response, work: Callable[[], Found]
     ) -> Found:
         """Work without a model, in its turn."""
-        return await _in_turn(self.papers, request, response, work)
+        return await _in_turn(self.lookups, request, response, work)
 
     def close(self) -> None:
         """Let the threads go."""
         self.models.close()
-        self.papers.close()
+        self.lookups.close()
 
     def served(self) -> forms.Served:
         """Everything that can be asked for."""
         audits = [self.clerk.line(name) for name in self.shelf.audits]
-        limits = self.limits
         return forms.Served(
             version=version("heedful"),
             started=self.started,
@@ -83,10 +80,10 @@ class Office:
             measures=_members(importances),
             counterfactuals=_members(counterfactuals),
             limits={
-                "text_characters": limits.text_characters,
-                "measures": limits.measures,
-                "runs_compared": limits.runs_compared,
-                "rows": limits.rows,
+                "text_characters": TEXT_CHARACTERS,
+                "measures": MEASURES,
+                "runs_compared": RUNS_COMPARED,
+                "rows": ROWS,
             },
         )
 

@@ -76,7 +76,7 @@ class Reader:
     def _reading(
         self, run: str, trained: Trained, text: str, deleted: Sequence[int]
     ) -> what_if.Reading:
-        key = (run, id(trained), text, frozenset(deleted))
+        key = (run, text, frozenset(deleted))
         with self._lock:
             if (known := self._readings.get(key)) is not None and known.model is trained.model:
                 self._readings.move_to_end(key)
@@ -170,12 +170,11 @@ def _comparable(
 def _read(
     run: str, trained: Trained, text: str, offsets: Int[ndarray, "words 2"]
 ) -> dict[str, Any]:
-    rest = text[int(offsets[-1, 1]) :] if len(offsets) else ""
     return {
         "run": run,
         "text": text,
         "words": [forms.Word(start=start, end=end) for start, end in offsets.tolist()],
-        "is_cut": any(sign.isalnum() for sign in rest),
+        "is_cut": trained.tokenizer.encode([text]).cut > 0,
         "longest": trained.longest_text,
     }
 

@@ -4,14 +4,18 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi import Path as InPath
+from pydantic import Field
 
 from heedful.auditing.selection import Selection, Within
 from heedful.web import forms
 from heedful.web.failures import PROBLEMS
+from heedful.web.limits import ROWS
 from heedful.web.office import Office
 
 Named = Annotated[str, InPath(max_length=200, description="A name from /api/served.")]
-Names = Annotated[list[str], Query(max_length=100)]
+Short = Annotated[str, Field(max_length=200)]
+Names = Annotated[list[Short], Query(max_length=100)]
+Labels = Annotated[list[Short], Query(max_length=1000)]  # a chart puts rare ones together
 
 
 def routes(office: Office) -> APIRouter:
@@ -71,8 +75,8 @@ def routes(office: Office) -> APIRouter:
         audit: Named,
         request: Request,
         response: Response,
-        label: Names = [],  # noqa: B006
-        prediction: Names = [],  # noqa: B006
+        label: Labels = [],  # noqa: B006
+        prediction: Labels = [],  # noqa: B006
         right: Literal["yes", "no"] | None = None,
         where: Annotated[Names, Query(description="Such as max_weight:[0.5,1].")] = [],  # noqa: B006
         word: Annotated[str, Query(max_length=100)] = "",
@@ -81,20 +85,23 @@ def routes(office: Office) -> APIRouter:
         order: Literal["ascending", "descending"] = "descending",
         column: Names = [],  # noqa: B006
         offset: Annotated[int, Query(ge=0, le=2**31)] = 0,
-        count: Annotated[int, Query(ge=1, le=office.limits.rows)] = 50,
+        count: Annotated[int, Query(ge=1, le=ROWS)] = 50,
     ) -> forms.Documents:
         """Documents of an audit: chosen, in order, some rows at a time."""
-        selection = Selection(
-            labels=tuple(label),
-            predictions=tuple(prediction),
-            is_right=None if right is None else right == "yes",
-            where=tuple(map(Within.parse, where)),
-            word=word,
-            text=contains,
-            sort=sort,
-            is_descending=order == "descending",
-        )
-        work = lambda: office.clerk.documents(audit, selection, column, offset, count)  # noqa: E731
+
+        def work() -> forms.Documents:
+            selection = Selection(
+                labels=tuple(label),
+                predictions=tuple(prediction),
+                is_right=None if right is None else right == "yes",
+                where=tuple(map(Within.parse, where)),
+                word=word,
+                text=contains,
+                sort=sort,
+                is_descending=order == "descending",
+            )
+            return office.clerk.documents(audit, selection, column, offset, count)
+
         return await office.look_up(request, response, work)
 
     @api.get("/audits/{audit}/documents/{place}", tags=["audits"])

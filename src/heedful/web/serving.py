@@ -49,7 +49,7 @@ class Server:
         listening = _listen(host, port)
         try:
             target = choose_device(device)
-            available = cores or len(os.sched_getaffinity(0))
+            available = cores or _cores()
             at_once = 1 if target.type == "cuda" else min(available, MOST_AT_ONCE)
             torch.set_num_threads(max(1, available // at_once))
             own = [socket.gethostname()] if host in EVERYWHERE else []
@@ -67,9 +67,8 @@ class Server:
             f"{counted(runs, 'run')} and {counted(audits, 'audit')}",
         )
 
-    @property
-    def uvicorn(self) -> uvicorn.Server:
-        """What answers at the socket."""
+    def answering(self) -> uvicorn.Server:
+        """What answers at the socket, not begun yet."""
         config = uvicorn.Config(
             self.app,
             log_level="warning",
@@ -87,10 +86,17 @@ class Server:
         # The command line lets a broken pipe end it; here one is a visitor who left early.
         before[signal.SIGPIPE] = signal.signal(signal.SIGPIPE, signal.SIG_IGN)
         try:
-            self.uvicorn.run(sockets=[self.socket])
+            self.answering().run(sockets=[self.socket])
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+
+
+def _cores() -> int:
+    """Those that this process may use, where the system says so."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _no_more(number: int, frame: FrameType | None) -> None:

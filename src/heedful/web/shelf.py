@@ -4,6 +4,7 @@ Paths come from whoever starts the server, never from a request: requests name w
 folder that changed is read again; one that is gone or broken says so to everybody who asks for it.
 """
 
+import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -51,7 +52,7 @@ class Watched(Generic[Kept]):
         try:
             self._kept = load(path)
             self._was_read = True
-        except UsageError:
+        except (UsageError, OSError):
             if not is_found:
                 raise
 
@@ -70,7 +71,7 @@ class Watched(Generic[Kept]):
                 self._kept = None
                 try:
                     self._kept = self._load(self.path)
-                except UsageError as error:
+                except (UsageError, OSError) as error:
                     when = " any more" if self._was_read else ""
                     raise Gone(f"{self.name} cannot be read{when}: {error}") from None
                 self._seen, self._was_read = seen, True
@@ -118,7 +119,7 @@ class Shelf:
         return _of(self.audits, name, "audit").get()
 
     def run_of(self, audit: Audit) -> str | None:
-        """The served run that an audit is of: of that name, and built like it."""
+        """The served run that an audit is of: of that name, built like it, with its weights."""
         name = str(audit.about.get("name"))
         if name not in self.runs:
             return None
@@ -126,7 +127,9 @@ class Shelf:
             built = described(self.runs[name].get())
         except Gone:
             return None
-        return name if all(audit.about.get(key) == value for key, value in built.items()) else None
+        # An audit from before weights were told apart is taken at its word.
+        is_same = all(audit.about.get(key, value) == value for key, value in built.items())
+        return name if is_same else None
 
 
 def _folders(path: Path) -> Iterator[Path]:
@@ -149,7 +152,7 @@ def _below(path: Path, depth: int) -> Iterator[Path]:
         yield path
     if is_run or depth == 0:  # a run's own folders are parts of it
         return
-    for folder in sorted(path.iterdir()):
+    for folder in sorted(path.iterdir()) if os.access(path, os.R_OK | os.X_OK) else ():
         if folder.is_dir() and folder.name not in (runs.TWINS, runs.PARTS):
             yield from _below(folder, depth - 1)
 

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from heedful.auditing.record import Audit, plain
-from heedful.auditing.selection import Rows, Selection, select
+from heedful.auditing.selection import Rows, Selection, column_of, select
 from heedful.errors import DataError, UsageError
 from heedful.report import answers
 from heedful.report.drawn import charts
@@ -84,8 +84,7 @@ class Clerk:
         audit = self.shelf.audit(name)
         shown = list(columns) or [one for one in USUAL_COLUMNS if one in audit.columns]
         for column in shown:
-            if column not in audit.columns:
-                select(audit, Selection(sort=column))  # says what is wrong
+            column_of(audit, column)
         chosen = self._chosen(name, audit, selection)
         return forms.Documents(
             audit=name,

@@ -3,7 +3,7 @@
 import { counted, number } from "./dom.js";
 import { tell, untell } from "./notices.js";
 
-export class Problem extends Error {
+class Problem extends Error {
   constructor(message, kind) {
     super(message);
     this.kind = kind;
@@ -18,7 +18,8 @@ const pause = (time) => new Promise((next) => setTimeout(next, time));
 
 /** Ask for JSON; `body` makes it a POST. A newer question aborts through `signal`. */
 export async function ask(path, { body, signal } = {}) {
-  const watch = setTimeout(tellWhySlow, SLOW);
+  const watch = { isDone: false };
+  const timer = setTimeout(() => tellWhySlow(watch), SLOW);
   try {
     for (let attempt = 1; ; attempt += 1) {
       const response = await reach(path, body, signal);
@@ -28,8 +29,12 @@ export async function ask(path, { body, signal } = {}) {
       await pause(seconds * 1000);
       if (signal?.aborted) throw new DOMException("no longer wanted", "AbortError");
     }
+  } catch (error) {
+    untell("busy");
+    throw error;
   } finally {
-    clearTimeout(watch);
+    watch.isDone = true;
+    clearTimeout(timer);
   }
 }
 
@@ -70,7 +75,7 @@ function tellWaited(response) {
   else untell("busy");
 }
 
-async function tellWhySlow() {
+async function tellWhySlow(watch) {
   try {
     const status = await (await fetch("/api/status")).json();
     const others = status.waiting + status.working;
@@ -78,7 +83,7 @@ async function tellWhySlow() {
       others > status.at_once
         ? `The server is busy: ${counted(others, "request")} at once, ${status.at_once} of them at work.`
         : "Working on it…";
-    tell("busy", why);
+    if (!watch.isDone) tell("busy", why);
   } catch {
     /* the request itself will say that the server is away */
   }
@@ -87,7 +92,7 @@ async function tellWhySlow() {
 /** Only the last of many questions is answered: those before it are dropped. */
 export function latest(question) {
   let current = null;
-  return async (...given) => {
+  const asked = async (...given) => {
     current?.abort();
     const mine = (current = new AbortController());
     try {
@@ -98,4 +103,6 @@ export function latest(question) {
       throw error;
     }
   };
+  asked.abort = () => current?.abort();
+  return asked;
 }

@@ -20,6 +20,7 @@ const VIEWS = {
 };
 // What goes along when one view is left for another.
 const SHARED = ["run", "text", "measures", "audit"];
+const ADDRESS = 250; // ms between two changes of the address
 const LOOK_AGAIN = 3000; // ms until a silent server is looked for again
 
 const content = document.getElementById("content");
@@ -28,14 +29,24 @@ let current = null; // { view, element, update, data, leave }
 let served = null;
 
 /** Change the state, and the address with it. `isStep`: the browser's back button undoes it. */
-function go(changes, { isStep = false, isQuiet = false } = {}) {
+function go(changes, { isStep = false } = {}) {
+  if (isStep) writeAddress(); // where the back button leads to
   const view = changes.view ?? state.view;
   const kept = view === state.view ? state : pick(state, SHARED);
   state = { ...kept, ...changes, view };
+  if (isStep) history.pushState(null, "", link.write(state));
+  else writing ??= setTimeout(writeAddress, ADDRESS);
+  draw();
+}
+
+let writing = null;
+
+/** The address follows the state a little later: browsers refuse to change it many times a second. */
+function writeAddress() {
+  clearTimeout(writing);
+  writing = null;
   const address = link.write(state);
-  if (address !== location.hash) history[isStep ? "pushState" : "replaceState"](null, "", address);
-  if (!isQuiet) draw();
-  else drawViews();
+  if (address !== location.hash) history.replaceState(null, "", address);
 }
 
 const pick = (from, names) =>
@@ -54,33 +65,49 @@ const context = {
 
 function draw() {
   if (!served) return;
-  if (!VIEWS[state.view]) state.view = "explain";
+  if (!Object.hasOwn(VIEWS, state.view)) state.view = "explain";
   drawViews();
   if (current?.view !== state.view) {
+    const isFirst = !current;
     current?.leave?.();
     current = { view: state.view, ...VIEWS[state.view].make(context) };
     fill(content, current.element);
     document.title = `${VIEWS[state.view].name} · heedful`;
     window.scrollTo(0, 0);
+    if (!isFirst) content.focus({ preventScroll: true });
   }
+  tellOtherRun();
   current.update(state);
 }
 
+const tabs = Object.fromEntries(Object.entries(VIEWS).map(([view, { name }]) => [view, h("a", {}, name)]));
+fill(document.getElementById("views"), Object.values(tabs).map((tab) => h("li", {}, tab)));
+
 function drawViews() {
-  fill(
-    document.getElementById("views"),
-    Object.entries(VIEWS).map(([view, { name }]) =>
-      h(
-        "li",
-        {},
-        h("a", { href: context.href({ view }), "aria-current": view === state.view && "page" }, name),
-      ),
-    ),
-  );
+  for (const [view, tab] of Object.entries(tabs)) {
+    tab.href = context.href({ view });
+    if (view === state.view) tab.setAttribute("aria-current", "page");
+    else tab.removeAttribute("aria-current");
+  }
 }
 
-/** What is served; asked for again until the server answers. */
+/** A link may name a run or an audit that this server does not have. */
+function tellOtherRun() {
+  const lacks = (kind) => state[kind] && !served[`${kind}s`].some((one) => one.name === state[kind]);
+  const missing = ["run", "audit"].filter(lacks).map((kind) => `the ${kind} ${state[kind]}`);
+  if (missing.length) tell("other", `This link names ${missing.join(" and ")}, which is not served here: another is shown.`);
+  else untell("other");
+}
+
+/** What is served; asked for again until the server answers with all of it. */
 async function load() {
+  const isBack = await refresh();
+  if (!isBack || hasProblems()) lookAgain();
+  if (isBack) draw();
+}
+
+/** Ask what is served; whether there was an answer. */
+async function refresh() {
   try {
     const found = await ask("/api/served");
     if (served && served.started !== found.started)
@@ -90,24 +117,23 @@ async function load() {
     served = found;
     untell("served");
     tellProblems();
-    if (!current) draw();
+    return true;
   } catch (problem) {
     if (served) tell("served", problem.message, { tone: "bad" });
     else fill(content, h("section", {}, h("h1", {}, "No answer"), failure(problem)));
-    lookAgain();
+    return false;
   }
 }
 
 let waiting = null;
 
-/** Look for a silent server in a while, and go on once it is back. */
+/** Look for a silent server, or for what is gone from it, in a while. */
 function lookAgain() {
   clearTimeout(waiting);
-  waiting = setTimeout(async () => {
-    await load();
-    current?.update(state);
-  }, LOOK_AGAIN);
+  waiting = setTimeout(load, LOOK_AGAIN);
 }
+
+const hasProblems = () => [...served.runs, ...served.audits].some((one) => one.problem);
 
 function tellProblems() {
   const problems = [...served.runs, ...served.audits].map((one) => one.problem).filter(Boolean);
@@ -116,14 +142,16 @@ function tellProblems() {
 }
 
 /** A view met a problem: whatever it was about is looked at anew. */
-window.addEventListener("problem", ({ detail }) => {
-  if (detail.kind === "gone") load();
-  if (detail.kind !== "offline") return;
-  tell("served", detail.message, { tone: "bad" });
+window.addEventListener("problem", async ({ detail }) => {
+  if (detail.kind === "offline") tell("served", detail.message, { tone: "bad" });
+  else if (detail.kind === "gone") await refresh(); // what went wrong stays to be read
+  else return;
   lookAgain();
 });
 
 window.addEventListener("hashchange", () => {
+  clearTimeout(writing);
+  writing = null;
   state = link.read();
   draw();
 });
@@ -153,6 +181,7 @@ function prepareTools() {
   });
   document.getElementById("link").addEventListener("click", async (event) => {
     try {
+      writeAddress();
       await navigator.clipboard.writeText(location.href);
       flash(event.target, "Copied");
     } catch {
@@ -171,6 +200,7 @@ function prepareTools() {
             menu.open = false;
             menu.firstElementChild.focus();
             try {
+              writeAddress();
               await run({ name: `heedful-${state.view}`, element: content, data: current?.data?.() ?? {}, state });
               untell("export");
             } catch (error) {

@@ -3,7 +3,8 @@
 import { ask, latest } from "./api.js";
 import { answerPlace, report } from "./composer.js";
 import { figure } from "./chart.js";
-import { choice, field, fill, h } from "./dom.js";
+import { choice, field, fill, h, redraw } from "./dom.js";
+import { failure } from "./notices.js";
 
 const MARKS = { may: "✓", "may-not": "✗", "not-safe": "?" };
 
@@ -18,8 +19,7 @@ export function audit(context) {
   async function update(state) {
     const names = context.served.audits.map((one) => one.name);
     const name = auditIn(context, state);
-    if (!controls.contains(document.activeElement))
-      fill(controls, names.length > 0 && field("Audit", choice(names, name, (one) => context.go({ audit: one, question: "" }, { isStep: true }))));
+    redraw(controls, names.length > 0 && field("Audit", choice(names, name, (one) => context.go({ audit: one, question: "" }, { isStep: true }))));
     if (!name) return place.show(noAudit());
     if (name !== drawn) {
       drawn = name;
@@ -29,7 +29,7 @@ export function audit(context) {
         if (!sheet) return;
         found = sheet;
         place.show(verdict(sheet), answers(context, sheet), evidence(sheet), picked(context, sheet));
-        drawFigures(context, name).catch((problem) => report(problem, answerIn(place.element)));
+        drawFigures(context, name, place.element);
       } catch (problem) {
         drawn = "";
         found = null;
@@ -128,18 +128,17 @@ function answers(context, sheet) {
 }
 
 /** Figures take a moment longer than answers: they come where a place is kept for them. */
-async function drawFigures(context, name) {
-  const { figures } = await ask(`/api/audits/${encodeURIComponent(name)}/figures`);
-  for (const place of document.querySelectorAll(".figures[data-of]")) {
-    const own = figures.filter((one) => place.dataset.of.split(" ").includes(one.place));
-    fill(place, own.map((one) => figure(one, (query) => openDocuments(context, name, query))));
+async function drawFigures(context, name, element) {
+  const places = [...element.querySelectorAll(".figures[data-of]")];
+  try {
+    const { figures } = await ask(`/api/audits/${encodeURIComponent(name)}/figures`);
+    for (const place of places) {
+      const own = figures.filter((one) => place.dataset.of.split(" ").includes(one.place));
+      fill(place, own.map((one) => figure(one, (query) => openDocuments(context, name, query))));
+    }
+  } catch (problem) {
+    places.forEach((place) => fill(place, failure(problem)));
   }
-}
-
-/** Where a problem with the figures is told: the answers stay. */
-function answerIn(element) {
-  const place = element.querySelector(".figures[data-of]") ?? element;
-  return { show: (...children) => fill(place, ...children) };
 }
 
 function openDocuments(context, audit, query) {

@@ -24,6 +24,7 @@ export function weightBars({ onmove, onset, ontoggle }) {
   function show(answer) {
     const isSameWords = sheet && ["run", "text"].every((key) => sheet[key] === answer[key]) && String(sheet.deleted) === String(answer.deleted);
     sheet = answer;
+    if (!isSameWords) isDragging = false; // the bar is gone
     if (!isDragging) weights = answer.weights;
     if (!isSameWords) draw();
     move();
@@ -64,7 +65,7 @@ export function weightBars({ onmove, onset, ontoggle }) {
       class: "word-button",
       title: "Delete this word",
       "aria-label": `delete ${word}`,
-      onclick: () => ontoggle(place, at),
+      onclick: () => ontoggle(place),
     };
     return h(
       "div",
@@ -81,7 +82,7 @@ export function weightBars({ onmove, onset, ontoggle }) {
       class: "word-button",
       title: "Put this word back",
       "aria-label": `put back ${word}`,
-      onclick: () => ontoggle(place, null),
+      onclick: () => ontoggle(place),
     };
     return h("div", { class: "column gone", "data-place": String(place) }, h("button", restore, h("bdi", {}, word)));
   }
@@ -131,7 +132,7 @@ export function weightBars({ onmove, onset, ontoggle }) {
     const isDeletion = event.key === "Delete" || event.key === "Backspace";
     if (share === null && !isDeletion) return;
     event.preventDefault();
-    if (isDeletion) ontoggle(place, at);
+    if (isDeletion) ontoggle(place);
     else set(withShare(weights, at, Math.min(1, Math.max(0, share))));
   }
 

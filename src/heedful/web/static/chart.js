@@ -12,10 +12,11 @@ const OPTIONS = {
 };
 
 let library = null;
-const undrawn = new Set();
+const undrawn = new WeakMap(); // what draws a chart that nobody has scrolled to yet
 
-/** Draw what nobody has scrolled to yet. */
-export const drawAll = () => Promise.all([...undrawn].map((draw) => draw()));
+/** Draw every chart in an element, seen or not. */
+export const drawAll = (element) =>
+  Promise.all([...element.querySelectorAll(".chart")].map((place) => undrawn.get(place)?.()));
 
 /** Vega, loaded once somebody looks at a chart. */
 function loaded() {
@@ -45,7 +46,7 @@ export function figure({ title, caption, chart, leads_to_documents: leads }, ons
   );
   const drawNow = async () => {
     watcher.disconnect();
-    undrawn.delete(drawNow);
+    undrawn.delete(place);
     if (place.isConnected) await draw(place, chart, onselect);
   };
   const watcher = new IntersectionObserver(
@@ -55,7 +56,7 @@ export function figure({ title, caption, chart, leads_to_documents: leads }, ons
     { rootMargin: "400px" },
   );
   watcher.observe(place);
-  undrawn.add(drawNow);
+  undrawn.set(place, drawNow);
   return whole;
 }
 

@@ -2,7 +2,7 @@
 
 import { ask, latest } from "./api.js";
 import { answerPlace, emptyText, prediction, readable, report, textField } from "./composer.js";
-import { fill, h, number } from "./dom.js";
+import { h, number, redraw } from "./dom.js";
 import { examplesOf, measurePicker, noRun } from "./explain.js";
 import { heatMap, legend } from "./heat.js";
 
@@ -30,21 +30,25 @@ export function compare(context) {
     const most = context.served.limits.runs_compared;
     const runs = (state.runs ?? names.slice(0, 2)).filter((name) => names.includes(name)).slice(0, most);
     const measures = state.measures ?? USUAL;
-    if (!controls.contains(document.activeElement))
-      fill(
-        controls,
-        runPicker(names, runs, most, (chosen) => context.go({ runs: chosen })),
-        measurePicker(context, measures, (chosen) => context.go({ measures: chosen })),
-      );
+    redraw(
+      controls,
+      runPicker(names, runs, most, (chosen) => context.go({ runs: chosen })),
+      measurePicker(context, measures, (chosen) => context.go({ measures: chosen })),
+    );
     text.show(state.text ?? "");
-    if (!names.length) return place.show(h("p", {}, noRun(context.served)));
-    if (!runs.length) return place.show(h("p", { class: "quiet" }, "Choose the runs to compare."));
+    if (!runs.length) {
+      asked = "";
+      look.abort();
+      return place.show(h("p", { class: "quiet" }, names.length ? "Choose the runs to compare." : noRun(context.served)));
+    }
     const asks = JSON.stringify([runs, state.text, measures]);
     if (asks === asked) return;
     asked = asks;
     if (!state.text?.trim()) {
+      look.abort();
       found = null;
-      place.show(emptyText(await examplesOf(context, runs[0]), (value) => context.go({ text: value }, { isStep: true })));
+      const examples = await examplesOf(context, runs[0]);
+      if (asks === asked) place.show(emptyText(examples, (value) => context.go({ text: value }, { isStep: true })));
       return;
     }
     place.wait();

@@ -1,6 +1,7 @@
 // What several views share: a run and a text to ask about, and a prediction.
 
 import { choice, counted, field, fill, h, number } from "./dom.js";
+import { failure } from "./notices.js";
 
 const PAUSE = 140; // ms without a key after which a text is asked about
 const CLASSES = 8; // that have a bar; of more, the likeliest
@@ -18,16 +19,21 @@ export function textField(ontext, limit) {
     placeholder: "Type or paste a text",
   });
   let timer = null;
+  let told = ""; // the text that the page has heard of; what is typed since then stays
   area.addEventListener("input", () => {
     clearTimeout(timer);
-    timer = setTimeout(() => ontext(area.value), PAUSE);
+    timer = setTimeout(() => {
+      told = area.value;
+      ontext(told);
+    }, PAUSE);
   });
   return {
     element: field("Text", area, { class: "field wide" }),
-    /** The text of the state, unless somebody is typing another one. */
+    /** The text of the state, unless it is the one that was typed here. */
     show(text) {
-      if (area.value !== text && document.activeElement !== area) area.value = text;
-      else if (!area.value && text) area.value = text;
+      if (text === told) return;
+      clearTimeout(timer);
+      area.value = told = text;
     },
   };
 }
@@ -100,7 +106,8 @@ export function answerPlace(attributes = {}) {
 /** Tell the frame of a problem, and show it. */
 export function report(problem, place) {
   window.dispatchEvent(new CustomEvent("problem", { detail: problem }));
-  place.show(h("div", { class: "failure", role: "alert" }, h("p", {}, problem.message)));
+  const told = place.element?.querySelector(".failure")?.textContent;
+  if (told !== problem.message) place.show(failure(problem)); // else it is there, and read out once
   if (!problem.kind) throw problem; // a slip of this page: let the console have it
 }
 

@@ -4,10 +4,12 @@
 import { ask, latest } from "./api.js";
 import { auditIn, noAudit } from "./audit.js";
 import { answerPlace, report } from "./composer.js";
-import { choice, counted, field, fill, h, number, spoken } from "./dom.js";
+import { choice, counted, field, fill, h, number, redraw, spoken } from "./dom.js";
+import { failure } from "./notices.js";
 
 const ROW = 44; // px, as the style sheet has it
 const PAGE = 100; // rows that are asked for at once
+const PAGES = 40; // that are remembered
 const BEYOND = 8; // rows drawn above and below what is seen
 const FILTERS = ["label", "prediction", "right", "where", "word", "contains", "sort", "order"];
 const ANY = "any";
@@ -21,7 +23,7 @@ export function documents(context) {
   const panel = h("div", { class: "panel" });
   const element = h(
     "section",
-    { class: "view wide-view", "aria-labelledby": "view-title" },
+    { class: "view", "aria-labelledby": "view-title" },
     h("h1", { id: "view-title" }, "Documents"),
     h("p", { class: "asks" }, "What the audit measured on each document. Choose, sort, and open one."),
     h("div", { class: "filters" }, controls, filters),
@@ -38,8 +40,7 @@ export function documents(context) {
   async function update(state) {
     const names = context.served.audits.map((one) => one.name);
     const name = auditIn(context, state);
-    if (!controls.contains(document.activeElement))
-      fill(controls, names.length > 0 && field("Audit", choice(names, name, (one) => context.go({ ...none(), audit: one }, { isStep: true }))));
+    redraw(controls, names.length > 0 && field("Audit", choice(names, name, (one) => context.go({ ...none(), audit: one }, { isStep: true }))));
     if (!name) return place.show(noAudit());
     const query = queryOf(state);
     const asks = `${name}?${query}`;
@@ -50,18 +51,21 @@ export function documents(context) {
         const found = await look(addressOf(name, query, 0));
         if (!found) return;
         first = found;
+        const focused = place.element.contains(document.activeElement) ? (document.activeElement.dataset.sort ?? "") : null;
         table = grid(context, first, (offset) => ask(addressOf(name, query, offset)), state);
         place.show(table.element);
         table.draw();
+        if (focused !== null) table.focus(focused);
       } catch (problem) {
         asked = "";
         first = table = null;
+        drawChips(state);
         return report(problem, place);
       }
-    }
+    } else table?.draw();
     if (!first) return;
     fill(count, first.chosen === first.total ? counted(first.total, "document") : `${first.chosen.toLocaleString("en")} of ${counted(first.total, "document")}`);
-    if (!filters.contains(document.activeElement) || !filters.childElementCount) drawFilters(state);
+    if (document.activeElement?.type !== "search") drawFilters(state);
     drawChips(state);
     await drawPanel(name, state);
   }
@@ -78,7 +82,7 @@ export function documents(context) {
       timer = setTimeout(() => context.go({ contains: search.value }), 200);
     });
     const sorts = ["", "label", "prediction", "text", ...first.columns];
-    fill(
+    redraw(
       filters,
       first.labels.length > 0 && one("Label", first.labels, "label"),
       one("Prediction", first.predictions, "prediction"),
@@ -100,18 +104,31 @@ export function documents(context) {
     const word = state.word ? [chip(`word “${state.word}”`, { word: "" })] : [];
     const all = [...several, ...ranges, ...word];
     const isFiltered = FILTERS.some((key) => state[key]?.length);
+    const hadFocus = chips.contains(document.activeElement);
     fill(chips, all, isFiltered && h("button", { type: "button", class: "plain", onclick: () => context.go(none()) }, "Clear all"));
     chips.hidden = !all.length && !isFiltered;
+    if (hadFocus) (chips.querySelector("button") ?? table?.element)?.focus();
   }
 
+  const whole = latest((name, at, signal) => ask(`/api/audits/${encodeURIComponent(name)}/documents/${encodeURIComponent(at)}`, { signal }));
+  let opened = "";
+
+  /** The document that the address names, once; closed, the table has the focus again. */
   async function drawPanel(name, state) {
-    if (state.open === undefined || state.open === "") return fill(panel);
+    const now = state.open ? `${name}/${state.open}` : "";
+    if (now === opened) return;
+    opened = now;
+    if (!now) {
+      fill(panel);
+      return table?.element.focus();
+    }
     try {
-      const found = await ask(`/api/audits/${encodeURIComponent(name)}/documents/${encodeURIComponent(state.open)}`);
+      const found = await whole(name, state.open);
+      if (!found) return;
       fill(panel, documentCard(context, first, name, found));
       panel.querySelector("h2").focus();
     } catch (problem) {
-      fill(panel, h("div", { class: "failure", role: "alert" }, h("p", {}, problem.message)));
+      fill(panel, failure(problem));
     }
   }
 
@@ -179,7 +196,6 @@ function columnPicker({ columns, shown }, onchange) {
         checked: shown.includes(name),
         onchange: ({ target }) => {
           const boxes = [...target.closest("fieldset").querySelectorAll("input:checked")];
-          fill(target.closest("details").firstElementChild, `Columns (${boxes.length})`);
           onchange(boxes.map((one) => one.value));
         },
       }),
@@ -213,6 +229,7 @@ function grid(context, first, fetchPage, state) {
     loading.add(page);
     try {
       pages.set(page, (await fetchPage(page * PAGE)).rows);
+      if (pages.size > PAGES) pages.delete(pages.keys().next().value);
       draw();
     } catch (problem) {
       window.dispatchEvent(new CustomEvent("problem", { detail: problem }));
@@ -283,7 +300,9 @@ function grid(context, first, fetchPage, state) {
       draw();
     }
   });
-  return { element, draw };
+  /** The header that had the focus has it again, or else the table. */
+  const focus = (sort) => ([...element.querySelectorAll("[data-sort]")].find((one) => one.dataset.sort === sort) ?? element).focus();
+  return { element, draw, focus };
 }
 
 function headers(context, { labels, shown }, state) {
@@ -294,7 +313,7 @@ function headers(context, { labels, shown }, state) {
     return h(
       "span",
       { role: "columnheader", class: kind, "aria-sort": isSorted ? order : "none" },
-      h("button", { type: "button", class: "plain", onclick: () => context.go({ sort, order: next }), title: `Sort by ${name}` }, name, h("span", { "aria-hidden": "true" }, isSorted ? { ascending: " ↑", descending: " ↓" }[order] : "")),
+      h("button", { type: "button", class: "plain", "data-sort": sort, onclick: () => context.go({ sort, order: next }), title: `Sort by ${name}` }, name, h("span", { "aria-hidden": "true" }, isSorted ? { ascending: " ↑", descending: " ↓" }[order] : "")),
     );
   };
   return [

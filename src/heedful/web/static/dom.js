@@ -72,6 +72,16 @@ export function gapsOf(text, words) {
   return { before, after: signs.slice(position).join("") };
 }
 
+/** Draw the children of an element anew; focus and opened menus stay where they were. */
+export function redraw(element, ...children) {
+  const stops = () => [...element.querySelectorAll("button, input, select, summary, a")];
+  const focused = stops().indexOf(document.activeElement);
+  const opened = [...element.querySelectorAll("details")].map((one) => one.open);
+  fill(element, ...children);
+  [...element.querySelectorAll("details")].forEach((one, place) => (one.open = opened[place] ?? false));
+  if (focused >= 0) stops()[focused]?.focus({ preventScroll: true });
+}
+
 /** A label and its control, tied together. */
 export function field(label, control, attributes = {}) {
   control.id ||= `field-${(field.count = (field.count ?? 0) + 1)}`;

@@ -2,7 +2,7 @@
 
 import { ask, latest } from "./api.js";
 import { answerPlace, emptyText, prediction, readable, report, runField, textField } from "./composer.js";
-import { fill, h, number } from "./dom.js";
+import { fill, h, number, redraw } from "./dom.js";
 import { heatMap, legend } from "./heat.js";
 
 export const USUAL = ["attention", "contribution", "gradient-x-input", "leave-one-out"];
@@ -35,14 +35,22 @@ export function explain(context) {
     const run = runIn(context, state);
     drawControls(run, state);
     text.show(state.text ?? "");
-    if (!run) return first.show(h("p", {}, noRun(context.served)));
+    if (!run) {
+      asked = "";
+      rest.show();
+      return first.show(h("p", {}, noRun(context.served)));
+    }
     const measures = state.measures ?? USUAL;
     const asks = JSON.stringify([run, state.text, measures]);
     if (asks === asked) return;
     asked = asks;
     if (!state.text?.trim()) {
+      predict.abort();
+      measure.abort();
       found = null;
-      first.show(emptyText(await examplesOf(context, run), (value) => context.go({ text: value }, { isStep: true })));
+      const examples = await examplesOf(context, run);
+      if (asks !== asked) return;
+      first.show(emptyText(examples, (value) => context.go({ text: value }, { isStep: true })));
       rest.show();
       return;
     }
@@ -69,8 +77,7 @@ export function explain(context) {
   }
 
   function drawControls(run, state) {
-    if (controls.contains(document.activeElement)) return;
-    fill(
+    redraw(
       controls,
       runField(context.served, run, (name) => context.go({ run: name }, { isStep: true })),
       measurePicker(context, state.measures ?? USUAL, (measures) => context.go({ measures })),
@@ -168,6 +175,14 @@ function deletionTable({ deletions, prediction: label }) {
   );
 }
 
+let pending = null;
+
+/** Several boxes ticked in a row are one question. */
+function soon(run) {
+  clearTimeout(pending);
+  pending = setTimeout(run, 300);
+}
+
 /** Which measures are shown. */
 export function measurePicker(context, chosen, onchange) {
   const box = ({ name, summary }) =>
@@ -184,8 +199,7 @@ export function measurePicker(context, chosen, onchange) {
             target.checked = true;
             return;
           }
-          fill(target.closest("details").firstElementChild, `Measures (${boxes.length})`);
-          onchange(boxes.map((one) => one.value));
+          soon(() => onchange(boxes.map((one) => one.value)));
         },
       }),
       name,

@@ -3,20 +3,20 @@
 import { drawAll } from "./chart.js";
 import { toSvg } from "./picture.js";
 
-export const LEFT_OUT = ".controls, .filters, .field, .toolbar, .behind, .onward, .empty, .card";
+const LEFT_OUT = ".controls, .filters, .field, .toolbar, .behind, .onward, .empty, .card";
 const LARGEST = 16000; // px of a side of a picture that browsers still make
 
 export const exporters = {
   PNG: async ({ name, element }) => {
-    await drawAll();
+    await drawAll(element);
     save(await asPng(toSvg(element, LEFT_OUT)), `${name}.png`);
   },
   SVG: async ({ name, element }) => {
-    await drawAll();
+    await drawAll(element);
     save(new Blob([toSvg(element, LEFT_OUT).text], { type: "image/svg+xml" }), `${name}.svg`);
   },
   HTML: async ({ name, element }) => {
-    await drawAll();
+    await drawAll(element);
     save(new Blob([asHtml(element)], { type: "text/html" }), `${name}.html`);
   },
   JSON: async ({ name, data, state }) => {

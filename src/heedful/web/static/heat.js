@@ -9,6 +9,7 @@ const LONG = 60; // words from which on a text folds
 const MATTERING = 5; // words of each measure that stay unfolded
 const AROUND = 7; // words on each side of them
 const WORTH_FOLDING = 8; // words; shorter stretches stay
+const UNREAD = 200; // characters shown of what a model leaves unread
 const TOP = 3; // words that are underlined and written out
 
 /** The heat map of an answer; `measures` says which scores in which order. */
@@ -66,7 +67,7 @@ function line(map, measure, row, card, redraw) {
     pieces.push(map.gaps.before[place]);
     pieces.push(wordSpan(map, place, (scores[place] ?? 0) / largest, strongest.includes(place), row, card));
   }
-  pieces.push(map.gaps.after);
+  pieces.push(shortened(map.gaps.after));
   const text = h("p", { class: "text", dir: "auto" }, pieces);
   if (row === 0) prepareKeys(text);
   return [
@@ -89,9 +90,12 @@ function wordSpan(map, place, strength, isTop, row, card) {
   };
   // One line can be walked with the keyboard; its words show the scores of all.
   if (row === 0)
-    Object.assign(attributes, { type: "button", tabindex: place === 0 ? "0" : "-1", "aria-describedby": card.id });
+    Object.assign(attributes, { type: "button", tabindex: "-1", "aria-describedby": card.id });
   return h(row === 0 ? "button" : "mark", attributes, map.words[place]);
 }
+
+/** What the model does not read, and nobody needs to read once per measure. */
+const shortened = (rest) => (rest.length > UNREAD ? `${rest.slice(0, UNREAD)}…` : rest);
 
 const foldButton = (folded, row, redraw) =>
   h(
@@ -101,9 +105,11 @@ const foldButton = (folded, row, redraw) =>
       class: "fold",
       tabindex: row === 0 ? "0" : "-1",
       title: "Show them",
-      onclick: () => {
+      onclick: ({ target }) => {
+        const map = target.closest(".heat-map");
         folded.isOpen = true;
         redraw();
+        map.querySelector(`button.word[data-place="${folded.start}"]`).focus();
       },
     },
     `… ${counted(folded.end - folded.start, "word")} …`,
@@ -136,6 +142,8 @@ const topPlaces = (scores, count) =>
 
 /** Arrow keys walk from word to word; only one of them is a stop of the tab key. */
 function prepareKeys(text) {
+  const first = text.querySelector("button.word");
+  if (first) first.tabIndex = 0;
   text.addEventListener("keydown", (event) => {
     const words = [...text.querySelectorAll("button.word")];
     const at = words.indexOf(document.activeElement);

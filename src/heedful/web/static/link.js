@@ -6,7 +6,7 @@ const LISTS = new Set(["measures", "runs", "deleted", "weights"]);
 
 export function read(hash = location.hash) {
   const [view, query = ""] = split(hash.replace(/^#/, ""));
-  const state = { view: view || "explain" };
+  const state = {};
   for (const [name, value] of new URLSearchParams(query)) {
     if (LISTS.has(name)) state[name] = value ? value.split(",") : [];
     else if (name === "where" || name === "label" || name === "prediction" || name === "column")
@@ -15,6 +15,7 @@ export function read(hash = location.hash) {
   }
   for (const name of ["deleted", "weights"])
     if (state[name]) state[name] = state[name].map(Number).filter((one) => Number.isFinite(one));
+  state.view = view || "explain";
   return state;
 }
 

@@ -19,12 +19,17 @@ export function untell(matter) {
 function draw() {
   fill(
     place(),
-    [...shown.values()].map(({ message, tone, action }) =>
+    [...shown].map(([matter, { message, tone, action }]) =>
       h(
         "p",
         { class: `notice ${tone}` },
         message,
-        action && h("button", { type: "button", onclick: action.run }, action.label),
+        h(
+          "span",
+          { class: "notice-tools" },
+          action && h("button", { type: "button", onclick: action.run }, action.label),
+          h("button", { type: "button", class: "plain", "aria-label": "dismiss", onclick: () => untell(matter) }, "×"),
+        ),
       ),
     ),
   );

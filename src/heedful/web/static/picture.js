@@ -29,7 +29,7 @@ export function toSvg(element, leftOut) {
 }
 
 const round = (value) => Math.round(value * 100) / 100;
-const escaped = (text) => text.replace(/[&<>"]/g, (sign) => `&#${sign.codePointAt(0)};`).replace(/[\p{Cc}\p{Cs}]/gu, " ");
+const escaped = (text) => text.replace(/[&<>"]/g, (sign) => `&#${sign.codePointAt(0)};`).replace(/[\p{Cc}\p{Cs}\ufffe\uffff]/gu, " ");
 
 function draw(node, clip, parts) {
   if (node.nodeType === Node.TEXT_NODE) return drawText(node, clip, parts);
@@ -102,7 +102,8 @@ function drawText(node, clip, parts) {
     range.setEnd(node, end);
     const rects = range.getClientRects();
     if (rects.length > 1 && end - start > 1) {
-      for (let place = start; place < end; place += 1) one(place, place + 1); // a word broken in two
+      let place = start; // a word broken in two: sign by sign
+      for (const sign of node.data.slice(start, end)) one(place, (place += sign.length));
       return;
     }
     const rect = rects[0];

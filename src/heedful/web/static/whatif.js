@@ -3,7 +3,7 @@
 import { ask, latest } from "./api.js";
 import { weightBars } from "./bars.js";
 import { answerPlace, emptyText, prediction, report, runField, textField } from "./composer.js";
-import { fill, h, number } from "./dom.js";
+import { fill, h, number, redraw } from "./dom.js";
 import { examplesOf, noRun, runIn } from "./explain.js";
 import { triesMap } from "./map.js";
 import { inShort, without } from "./weights.js";
@@ -26,7 +26,7 @@ export function whatIf(context) {
   const outcome = answerPlace({ id: "outcome", class: "answer at-hand" });
   const element = h(
     "section",
-    { class: "view", "aria-labelledby": "view-title", onkeydown: pressUndo },
+    { class: "view", "aria-labelledby": "view-title" },
     h("h1", { id: "view-title" }, "What if attention were different?"),
     h("p", { class: "asks" }, "Look for a different explanation with the same decision. Drag a bar; or focus it and use the arrow keys, Home for 0, Delete to take the word out."),
     controls,
@@ -42,20 +42,23 @@ export function whatIf(context) {
   const future = [];
   let about = ""; // the run and the text that all of this is of
   let sheet = null; // the server's last answer
-  let visited = []; // the answers before it
+  let visited = []; // where the last answers stand
+  let farthest = 0; // nats, of all that kept the prediction
   let seed = 0;
 
   async function update(state) {
     const run = runIn(context, state);
     const hasText = Boolean(state.text?.trim());
-    if (!controls.contains(document.activeElement))
-      fill(controls, runField(context.served, run, (name) => context.go({ run: name, weights: [] }, { isStep: true })));
+    redraw(controls, runField(context.served, run, (name) => context.go({ run: name, deleted: [], weights: [] }, { isStep: true })));
     text.show(state.text ?? "");
     stage.hidden = !run || !hasText;
     if (!run) return outcome.show(h("p", {}, noRun(context.served)));
-    forget(JSON.stringify([run, state.text]));
+    const now = JSON.stringify([run, state.text]);
+    forget(now);
     if (!hasText) {
+      look.abort();
       const examples = await examplesOf(context, run);
+      if (now !== about) return;
       outcome.show(emptyText(examples, (value) => context.go({ text: value }, { isStep: true })));
       return;
     }
@@ -69,6 +72,7 @@ export function whatIf(context) {
     about = now;
     sheet = null;
     visited = [];
+    farthest = 0;
     past.length = future.length = 0;
   }
 
@@ -79,10 +83,11 @@ export function whatIf(context) {
       const found = await question();
       if (!found) return;
       sheet = found;
-      visited.push({ jsd: found.jsd, tvd: found.tvd });
+      visited = [...visited.slice(1 - KEPT), { jsd: found.jsd, tvd: found.tvd }];
+      if (found.tvd <= found.same_within) farthest = Math.max(farthest, found.jsd);
       bars.show(found);
       drawTools();
-      outcome.show(finding(found, visited));
+      outcome.show(finding(found, visited, farthest));
     } catch (problem) {
       stage.hidden = !sheet;
       if (!sheet) about = "";
@@ -97,12 +102,15 @@ export function whatIf(context) {
     next = weights;
     if (isAsking) return;
     isAsking = true;
-    while (next) {
-      const body = { text: sheet.text, deleted: sheet.deleted, weights: inShort(next) };
-      next = null;
-      await see(() => look(sheet.run, body));
+    try {
+      while (next && sheet) {
+        const body = { text: sheet.text, deleted: sheet.deleted, weights: inShort(next) };
+        next = null;
+        await see(() => look(sheet.run, body));
+      }
+    } finally {
+      isAsking = false;
     }
-    isAsking = false;
   }
 
   /** What the address says of words and weights; no weights: the model's own. */
@@ -113,6 +121,7 @@ export function whatIf(context) {
   /** A new position, which can be undone; weights that it does not name are the model's own. */
   function step({ deleted = position().deleted, weights = [] }) {
     next = null;
+    swap.abort();
     past.push(position());
     past.splice(0, past.length - KEPT);
     future.length = 0;
@@ -129,17 +138,18 @@ export function whatIf(context) {
   function pressUndo(event) {
     const key = event.key.toLowerCase();
     const isUndo = (event.ctrlKey || event.metaKey) && (key === "z" || key === "y");
-    if (!isUndo || event.target.tagName === "TEXTAREA") return;
+    if (!isUndo || event.target.closest?.("textarea, input")) return;
     event.preventDefault();
     if (key === "y" || event.shiftKey) undo(future, past);
     else undo(past, future);
   }
 
-  /** Delete a word, or put it back; `kept` is its place among the words that are left. */
-  function toggle(place, kept) {
+  /** Delete a word, or put it back. */
+  function toggle(place) {
     const { deleted, weights } = position();
-    if (kept === null) return step({ deleted: deleted.filter((one) => one !== place) });
-    if (sheet.own.length === 1) return;
+    if (deleted.includes(place)) return step({ deleted: deleted.filter((one) => one !== place) });
+    if (sheet.words.length - deleted.length < 2) return;
+    const kept = place - deleted.filter((one) => one < place).length; // among those that are left
     step({
       deleted: [...deleted, place].sort((one, other) => one - other),
       weights: weights.length ? inShort(without(weights, kept)) : [],
@@ -147,18 +157,20 @@ export function whatIf(context) {
   }
 
   async function replace(by) {
+    const before = JSON.stringify([about, position()]);
     seed += 1;
     outcome.wait();
     try {
       const found = await swap(sheet.run, { text: sheet.text, deleted: sheet.deleted, by, seed });
-      if (found) step({ weights: inShort(found.weights) });
+      const isWanted = found && element.isConnected && before === JSON.stringify([about, position()]);
+      if (isWanted) step({ weights: inShort(found.weights) });
     } catch (problem) {
       report(problem, outcome);
     }
   }
 
   function drawTools() {
-    const focused = tools.contains(document.activeElement) && document.activeElement.textContent;
+    const focused = tools.contains(document.activeElement) ? document.activeElement.textContent : null;
     const tool = (label, onclick, isOff = false, title = null) =>
       h("button", { type: "button", onclick, disabled: isOff, title }, label);
     const others = context.served.counterfactuals.toSorted((one, other) => (one.name === "adversarial") - (other.name === "adversarial"));
@@ -171,16 +183,22 @@ export function whatIf(context) {
       others.map(({ name, summary }) => tool(NAMES[name] ?? name, () => replace(name), isAlone, summary)),
       tool("All words back", () => step({ deleted: [] }), !sheet.deleted.length),
     );
-    if (focused) [...tools.children].find((one) => one.textContent === focused && !one.disabled)?.focus();
+    if (focused === null) return;
+    const enabled = [...tools.children].filter((one) => !one.disabled);
+    (enabled.find((one) => one.textContent === focused) ?? enabled[0])?.focus();
   }
 
-  return { element, update, data: () => ({ view: "whatif", answer: sheet, visited }) };
+  document.addEventListener("keydown", pressUndo);
+  return {
+    element,
+    update,
+    data: () => ({ view: "whatif", answer: sheet, visited }),
+    leave: () => document.removeEventListener("keydown", pressUndo),
+  };
 }
 
 /** What came of it: the prediction, a sentence, the distances, and where all tries stand. */
-function finding(sheet, visited) {
-  const same = visited.filter((one) => one.tvd <= sheet.same_within);
-  const farthest = Math.max(0, ...same.map((one) => one.jsd));
+function finding(sheet, visited, farthest) {
   const [tone, sentence] = told(sheet);
   const fact = (name, value) => h("div", {}, h("dt", {}, name), h("dd", {}, value));
   return h(
@@ -199,7 +217,8 @@ function finding(sheet, visited) {
         fact("farthest so far, same prediction", farthest > 0 ? `${number(farthest)} nats` : "none yet"),
       ),
     ),
-    triesMap(visited.slice(-KEPT), sheet),
+    triesMap(visited, sheet),
+    sheet.is_cut && h("p", { class: "small quiet" }, `The model reads the first ${sheet.longest} of a text; the rest is left out.`),
   );
 }
 
