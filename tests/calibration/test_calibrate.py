@@ -11,6 +11,8 @@ from heedful.calibration.zoo import read_zoo
 from heedful.errors import HeedfulError
 from tests.sweeps.grids import Hearing
 
+pytestmark = pytest.mark.workers
+
 TWO = {"cores": 2}
 
 

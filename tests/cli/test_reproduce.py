@@ -5,6 +5,8 @@ import pytest
 
 from heedful.papers.paper import read_paper
 
+pytestmark = pytest.mark.workers
+
 
 def a_paper(grid, expected):
     """On documents of its own: the real corpora are not always there."""

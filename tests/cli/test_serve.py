@@ -111,6 +111,7 @@ for _ in range(2):
 """
 
 
+@pytest.mark.workers
 def test_a_server_prints_its_address_answers_and_stops_when_told(run):
     """One process serves twice, since to start takes seconds."""
     options = ["--port", "0", "--device", "cpu", "--cores", "1"]

@@ -22,6 +22,8 @@ from heedful.jobs.run import run_jobs
 from heedful.jobs.worker import perform
 from tests.jobs import works
 
+pytestmark = pytest.mark.workers
+
 ONE, TWO = Budget(1, 4.0), Budget(2, 4.0)
 
 

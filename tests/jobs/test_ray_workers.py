@@ -15,6 +15,8 @@ from heedful.jobs.job import Job
 from heedful.jobs.ray_workers import TOLD, RayWorkers, _connect, _teller
 from tests.jobs import works
 
+pytestmark = pytest.mark.workers
+
 
 def test_without_ray_a_sentence_says_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)

@@ -19,6 +19,8 @@ from heedful.training.train import train
 from heedful.training.trained import Trained
 from tests.jobs import works
 
+pytestmark = pytest.mark.workers
+
 SETTINGS = Settings().with_(
     encoder="embedding", embedding_size=4, recipe="standard:epochs=3", patience=None
 )

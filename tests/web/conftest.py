@@ -69,10 +69,10 @@ Opener = Callable[..., TestClient]
 
 @pytest.fixture
 def serve() -> Opener:
-    """Open some folders as a visitor of this machine would; not begun, which draws every chart."""
+    """Open some folders as a visitor of this machine would."""
 
-    def open_(*folders: Path, **options: Any) -> TestClient:
-        return TestClient(create_app(folders, **options), base_url=HERE)
+    def open_(*folders: Path, base_url: str = HERE, **options: Any) -> TestClient:
+        return TestClient(create_app(folders, **options), base_url=base_url)
 
     return open_
 

@@ -331,7 +331,8 @@ def test_bodies_that_are_no_form_are_refused(client, body, sentence):
         ("order=up", "order: input should be 'ascending' or 'descending'."),
         ("word=" + "a" * 101, "word: string should have at most 100 characters."),
         ("&".join(["where=max_weight:[0,1]"] * 101), "where: list should have at most 100 items"),
-        ("&".join(["label=a"] * 101), "label: list should have at most 100 items"),
+        ("&".join(["label=a"] * 1001), "label: list should have at most 1000 items"),
+        ("where=" + "a" * 201, "where.0: string should have at most 200 characters."),
     ],
 )
 def test_bad_queries_are_refused_in_a_sentence(client, query, sentence):

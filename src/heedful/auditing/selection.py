@@ -118,13 +118,14 @@ def select(audit: Audit, selection: Selection) -> Rows:
 
 
 def _says(texts: Sequence[str], rows: Rows, selection: Selection) -> Bool[ndarray, " rows"]:
+    found = [texts[row] for row in rows.tolist()]
     is_there = np.ones(len(rows), dtype=bool)
     if selection.text:
         piece = selection.text.casefold()
-        is_there &= [piece in texts[row].casefold() for row in rows.tolist()]
+        is_there &= np.array([piece in text.casefold() for text in found], dtype=bool)
     if selection.word:
         word = _as_a_word(selection.word)
-        is_there &= [bool(word.search(texts[row])) for row in rows.tolist()]
+        is_there &= np.array([bool(word.search(text)) for text in found], dtype=bool)
     return is_there
 
 

@@ -46,6 +46,9 @@ class Server:
         cores: int | None = None,
     ) -> "Server":
         """Everything ready, the socket open: nothing is answered before `run`."""
+        # oneDNN keeps a kernel for every length of text that ever came, a thousand of them: memory
+        # that grows for hours. Sixty-four do.
+        os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")
         listening = _listen(host, port)
         try:
             target = choose_device(device)
