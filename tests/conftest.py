@@ -48,7 +48,11 @@ def planted() -> Corpus:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that look at pages are a run of their own: `make test-browser`."""
+    """Tests that look at pages are a run of their own: `make test-browser`.
+
+    The longest by far begins first: begun last, it would leave the other worker idle.
+    """
+    items.sort(key=lambda item: "sweeps/test_ray.py" not in item.nodeid)
     for item in items:
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker("browser")
