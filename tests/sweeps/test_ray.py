@@ -45,7 +45,6 @@ def kill_one_that_trains(folder: Path, process) -> str:
     raise AssertionError("waited two minutes for a cell to be trained")
 
 
-@pytest.mark.slow  # a minute; tests/jobs has Ray in short
 def test_ray_with_a_killed_worker_leaves_the_same_table_as_workers_here():
     Path("g.toml").write_text(GRID)
     process = called("sweep", "g.toml", "-o", "ray", "--on", "ray", "--cores", "2", "--memory", "3")
