@@ -1,0 +1,60 @@
+"""What version 0.1 trained, found and saved: it still loads, and audits still give its numbers.
+
+`version-0.1/` holds two runs trained on `planted`, a tiny BERT fine-tuned on planted words, and
+their audits with seed 0, all written by version 0.1.0. An adversary's search and medians over
+permutations amplify rounding, so numbers are compared to about three digits, intervals to about
+one: they come from other random draws.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import heedful
+from heedful.auditing.questions import AuditSettings
+from heedful.auditing.record import Audit
+from heedful.auditing.transformer_audits import audit_readings, subjects_of
+from heedful.auditing.transformer_loading import load_transformer
+from heedful.text.datasets.planted import Planted
+from tests.readouts.tiny import planted_documents
+
+SAVED = Path(__file__).parent / "version-0.1"
+READINGS = ("last-cls", "rollout")
+VALUES, INTERVALS = 5e-3, 0.06
+
+
+def assert_same_findings(now: Audit, before: Audit) -> None:
+    assert now.texts == before.texts
+    assert now.verdict == before.verdict
+    assert [a.question for a in now.answers] == [a.question for a in before.answers]
+    for answer, then in zip(now.answers, before.answers, strict=True):
+        assert answer.judgement == then.judgement, answer.question
+        assert [t.name for t in answer.tests] == [t.name for t in then.tests]
+        for test, saved in zip(answer.tests, then.tests, strict=True):
+            found, known = test.score, saved.score
+            for part in ("value", "floor", "ceiling", "score"):
+                numbers = getattr(found, part), getattr(known, part)
+                np.testing.assert_allclose(*numbers, atol=VALUES, err_msg=f"{test.name} {part}")
+            np.testing.assert_allclose(found.interval, known.interval, atol=INTERVALS)
+    for name, column in before.columns.items():
+        close = np.isclose(now.columns[name], column, atol=VALUES, equal_nan=True)
+        assert close.mean() > 0.95, name  # a tie broken otherwise may change a single document
+
+
+@pytest.mark.parametrize("name", ["words", "bilstm"])
+def test_an_audit_of_a_run_finds_what_it_found(name):
+    documents = Planted(documents=600, neutral_vocabulary=60, evidence_vocabulary=5)().test
+    classifier = heedful.Classifier.load(SAVED / name)
+    now = heedful.audit(classifier, documents, AuditSettings(seed=0), name=name)
+    assert_same_findings(now, Audit.load(SAVED / f"{name}-audit"))
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script.*:DeprecationWarning")
+def test_an_audit_of_a_transformer_finds_what_it_found():
+    loaded = load_transformer(str(SAVED / "bert"))
+    loaded, documents, _ = loaded.with_labels_of(planted_documents(40, seed=5))
+    subjects, _ = subjects_of(loaded, READINGS)
+    found = audit_readings(loaded, subjects, documents, AuditSettings(seed=0))
+    for name in READINGS:
+        assert_same_findings(found.audits[name], Audit.load(SAVED / f"bert-audit-{name}"))
