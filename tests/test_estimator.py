@@ -117,14 +117,16 @@ def test_a_baseline_has_no_attention_to_show(texts_and_labels):
         classifier.attention(["a"])
 
 
-def test_training_documents_are_remembered(fitted, planted, tmp_path: Path):
+def test_training_and_dev_documents_are_remembered(fitted, planted, tmp_path: Path):
     fitted.save(tmp_path / "run")
     trained = heedful.Classifier.load(tmp_path / "run").trained_
-    seen = trained.was_trained_on([planted.train.texts[5].upper() + " ", "something new"])
-    assert seen.tolist().count(True) <= 1  # number 5 may have been held out for dev
-    every = trained.was_trained_on(planted.train.texts)
-    assert every.sum() == 540
-    assert not trained.was_trained_on(planted.test.texts).any()
+    every = trained.exposure(planted.train.texts)
+    assert every.was_trained_on.sum() == 540
+    assert every.chose_epoch.sum() == 60
+    assert not every.is_new.any()
+    otherwise_written = trained.exposure([text.upper() + " " for text in planted.train.texts])
+    assert (otherwise_written.was_trained_on == every.was_trained_on).all()
+    assert trained.exposure([*planted.test.texts, "something new"]).is_new.all()
 
 
 def test_a_given_dev_part_chooses_the_epoch_and_nothing_is_held_out(planted, texts_and_labels):

@@ -1,6 +1,7 @@
 """`heedful.audit` and `heedful.explain`: what people call, whatever classifier they have."""
 
 import sys
+import warnings
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -9,16 +10,18 @@ from typing import Any
 import torch
 from sklearn.utils.validation import check_is_fitted
 
-from heedful.auditing.audit import audit as ask_all
+from heedful.auditing.audit import Request
 from heedful.auditing.deep import check_same_documents, twins_wanted
 from heedful.auditing.module_subject import ModuleSubject
 from heedful.auditing.modules import ModuleAdapter
 from heedful.auditing.questions import AuditSettings
 from heedful.auditing.record import Audit
+from heedful.auditing.run_audit import AuditPlan, prepare_audit
 from heedful.auditing.subject import Judge, Subject
 from heedful.auditing.subjects import ClassifierSubject
 from heedful.auditing.twins import Twins, train_twins
-from heedful.errors import DataError
+from heedful.config import at_least, seconds_in
+from heedful.errors import DataError, HeedfulWarning
 from heedful.estimator import Classifier, Labels, as_labels, as_texts
 from heedful.importance.explanation import USUAL_MEASURES, Explanation
 from heedful.importance.measure import Measure
@@ -36,6 +39,9 @@ def audit(
     asked: Sequence[str] | None = None,
     *,
     labels: Labels | None = None,
+    sample: int | None = None,
+    budget: str | float | None = None,
+    include_trained: bool = False,
     measures: Sequence[Measure] = (),
     precision: Precision = "auto",
     judge: Judge | None = None,
@@ -50,13 +56,19 @@ def audit(
     The classifier is a fitted `Classifier`, a `ModuleAdapter` of any PyTorch module, anything that
     keeps the protocol of `Subject`, or a Hugging Face sequence classifier: a model with its
     `tokenizer`, a pair of them, or a pipeline, whose attention is read out as `readout` says
-    (docs/transformers.md has several at once). `labels` go with documents that are plain texts;
-    `measures` are further ones of importance, for a `Classifier`. `precision` "fp32" forbids bf16
-    for shortened texts on a GPU, which is checked before it is used. With `deep`, a folder, about
-    twenty twins of a `Classifier` are trained there for the questions that take them; `training`
-    are the texts and labels that it was fitted on, and dev where it had one.
+    (docs/transformers.md has several at once). `labels` go with documents that are plain texts.
+    `sample` audits that many documents, drawn at random; `budget` ("90s", "5m", "1h" or seconds)
+    as many as fit in the time. Documents that a `Classifier` was trained on, and dev documents,
+    which chose its best epoch, are left out with a warning unless `include_trained`. `measures` are
+    further ones of importance, for a `Classifier`. `precision` "fp32" forbids bf16 for shortened
+    texts on a GPU, which is checked before it is used. With `deep`, a folder, about twenty twins of
+    a `Classifier` are trained there for the questions that need retrained models; `training` are
+    the texts and labels that it was fitted on, and dev where it had one.
     """
     documents = _as_documents(documents, labels)
+    at_least(1, sample=sample)
+    seconds = None if budget is None else seconds_in(budget)
+    plan = AuditPlan(settings or AuditSettings(), asked, sample, seconds, include_trained)
     if measures and not isinstance(classifier, Classifier):
         raise DataError(
             "further measures are for a fitted heedful.Classifier, whose inside they look at; "
@@ -73,26 +85,39 @@ def audit(
                 )
             loaded, documents, _ = loaded.with_labels_of(documents)
             subjects, _ = subjects_of(loaded, [readout])
-            (found,) = audit_readings(loaded, subjects, documents, settings, asked).audits.values()
+            request = Request(sample, seconds)
+            (found,) = audit_readings(
+                loaded, subjects, documents, settings, asked, request=request
+            ).audits.values()
             return found
     twins = None
     if deep is not None:
         if judge is not None:
             raise DataError("a deep audit from Python judges by the model itself: drop `judge`.")
-        twins = _train_twins(classifier, settings or AuditSettings(), asked, Path(deep), training)
+        twins = _train_twins(classifier, plan.settings, asked, Path(deep), training)
+    subject = _as_subject(classifier, measures, precision)
+    prepared = prepare_audit(
+        subject, documents, plan, about={"name": name}, judge=judge, twins=twins
+    )
+    if prepared.chosen.note:
+        advice = "include_trained=True audits them too"
+        warnings.warn(f"{prepared.chosen.note}; {advice}.", HeedfulWarning, stacklevel=2)
+    return prepared.run()
+
+
+def _as_subject(classifier: object, measures: Sequence[Measure], precision: Precision) -> Subject:
+    """What an audit sees of whatever was given."""
     if isinstance(classifier, Classifier):
         check_is_fitted(classifier)
-        classifier = ClassifierSubject(classifier.trained_, measures, precision)
+        return ClassifierSubject(classifier.trained_, measures, precision)
     if isinstance(classifier, ModuleAdapter):
-        classifier = ModuleSubject(classifier)
-    if not isinstance(classifier, Subject):
-        raise DataError(
-            f"{type(classifier).__name__} cannot be audited: give a fitted heedful.Classifier, a "
-            "Hugging Face sequence classifier with its tokenizer, a heedful.ModuleAdapter of any "
-            "other module (docs/any-module.md), or a heedful Subject."
-        )
-    return ask_all(
-        classifier, documents, settings, asked, judge=judge, twins=twins, about={"name": name}
+        return ModuleSubject(classifier)
+    if isinstance(classifier, Subject):
+        return classifier
+    raise DataError(
+        f"{type(classifier).__name__} cannot be audited: give a fitted heedful.Classifier, a "
+        "Hugging Face sequence classifier with its tokenizer, a heedful.ModuleAdapter of any "
+        "other module (docs/any-module.md), or a heedful Subject."
     )
 
 

@@ -10,6 +10,7 @@ import dataclasses
 import math
 import numbers
 import os
+import re
 import tomllib
 import types
 import typing
@@ -196,3 +197,16 @@ def _in_words(annotation: Any) -> str:
         else:
             parts.append("none" if option is types.NoneType else words.get(option, str(option)))
     return " or ".join(parts)
+
+
+def seconds_in(duration: str | float) -> float:
+    """A duration as people write it, 90s, 5m or 1h, in seconds; a number is seconds already."""
+    units = {"s": 1, "m": 60, "h": 3600}
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", str(duration).strip())
+    if isinstance(duration, str) and match is not None:
+        duration = float(match[1]) * units[match[2]]
+    if isinstance(duration, str) or not 0 < duration < math.inf:
+        raise ConfigError(
+            f"a duration is a number and s, m or h (90s, 5m, 1h), not {duration!r:.60}."
+        )
+    return float(duration)

@@ -55,6 +55,10 @@ class TrainingDiverged(EnvironmentFailure):
     """The loss stopped being a finite number."""
 
 
+class HeedfulWarning(UserWarning):
+    """Something was done, but not quite as one may expect; the message says what."""
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """' Did you mean 'sparsemax'?', or nothing when no known name comes close."""
     close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)

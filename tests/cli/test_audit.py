@@ -4,6 +4,9 @@ from pathlib import Path
 import pandas
 import pytest
 
+from heedful.text.readers import read_documents
+from heedful.training.trained import Trained
+
 
 @pytest.fixture
 def marked(planted) -> Path:
@@ -77,13 +80,34 @@ def test_the_verdict_becomes_an_exit_code_on_request(heedful, run, marked):
     assert heedful("audit", run, marked, *ask, "--fail-on", "may-not").code == expected
 
 
-def test_training_documents_are_pointed_out(heedful, run, data):
-    ask = ("--ask", "decisive", "--documents", "50", "--json")
-    answer = heedful("audit", run, data, *ask)
-    assert "left out, trained on; --include-trained audits them too" in answer.err
-    assert json.loads(answer.out)["about"]["documents_trained_on"] == 0
+def test_only_the_test_part_of_a_trained_file_is_audited(heedful, run, data):
+    answer = heedful("audit", run, data, "--ask", "decisive", "--json")
+    note = "540 documents left out: 480 used to train the model, 60 used to choose its best epoch"
+    assert f"note: {note}; --include-trained audits them too" in answer.err
+    found = json.loads(answer.out)
+    assert found["documents_available"] == 60
+    assert found["about"]["left_out_trained_on"] == 480
+    assert found["about"]["left_out_dev"] == 60
     everyone = heedful("audit", run, data, "--include-trained", "--ask", "decisive")
     assert "of them trained on, so this says little about new text" in everyone.out
+
+
+def test_a_file_of_training_documents_alone_is_refused(heedful, run, data):
+    documents, _ = read_documents(data)
+    met = Trained.load(run).exposure(documents.texts)
+    seen = [d for d, is_new in zip(documents, met.is_new, strict=True) if not is_new]
+    rows = {"text": [d.text for d in seen], "label": [d.label for d in seen]}
+    pandas.DataFrame(rows).to_csv("seen.csv", index=False)
+    answer = heedful("audit", run, "seen.csv")
+    assert answer.code == 2
+    assert "all 540 documents were used to train the model or to choose" in answer.err
+    assert "--include-trained" in answer.err
+
+
+def test_accuracy_on_the_sample_is_shown_beside_that_on_the_test_part(heedful, run, marked):
+    answer = heedful("audit", run, marked, "--ask", "decisive", "--documents", "25")
+    assert "on the 25 audited documents; " in answer.out
+    assert "on all 60 test documents" in answer.out
 
 
 @pytest.mark.parametrize(
@@ -157,8 +181,10 @@ def test_runs_are_compared_on_the_same_documents(heedful, run, data, marked):
     assert "paired differences on the same documents" in answer.out
     assert "comprehensiveness" in answer.out
     assert Path("both/report.html").is_file()
-    trained_on = heedful("compare", run, "other", "--data", data, "--json", "--documents", "5")
-    assert trained_on.code == 0, trained_on.err
+    assert "test accuracy " in answer.out
+    new = heedful("compare", run, "other", "--data", data, "--json", "--documents", "5")
+    assert new.code == 0, new.err
+    assert "540 documents left out: 480 used to train the model" in new.err
     assert len(pandas.read_parquet("both/1-run/per_example.parquet")) == 60
     again = heedful("compare", "both/1-run", "both/2-other", "--json")
     rows = json.loads(again.out)["differences"]

@@ -32,9 +32,10 @@ def test_a_file_with_labels_is_scored_and_training_documents_are_pointed_out(hee
     answer = heedful("predict", run, "--file", data)
     assert len(answer.out.splitlines()) == 600
     assert "480 of 600 were among the training documents" in answer.err
+    assert "60 of 600 were used to choose the best epoch" in answer.err
     assert "of 600 documents; 95% interval" in answer.err
-    assert "accuracy on those not trained on: " in answer.err
-    assert "of 120 documents" in answer.err
+    assert "accuracy on those new to the model: " in answer.err
+    assert "of 60 documents" in answer.err
     quiet = heedful("predict", run, "--file", data, "--quiet")
     assert quiet.err == ""
 

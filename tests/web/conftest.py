@@ -11,7 +11,6 @@ from starlette.testclient import TestClient
 
 import heedful
 from heedful.auditing.audit import audit
-from heedful.auditing.of_run import described
 from heedful.auditing.questions import AuditSettings, questions
 from heedful.auditing.subjects import ClassifierSubject
 from heedful.counterfactual.adversarial import Adversarial
@@ -51,7 +50,7 @@ def served_folder(
     folder = tmp_path_factory.mktemp("served")
     words.save(folder / "words")
     bilstm.save(folder / "bilstm")
-    about = {"name": "words", "data": "planted", **described(words)}
+    about = {"name": "words", "data": "planted", **words.describe()}
     asked = [name for name in questions if name != "leak-free"]  # trains many small models
     found = audit(ClassifierSubject(words), planted.test[:60], QUICK, asked, about=about)
     found.save(folder / "audits" / "words")

@@ -20,6 +20,7 @@ from jaxtyping import Bool
 from numpy import ndarray
 
 from heedful.auditing import rules
+from heedful.auditing.chance import guard_against_chance
 from heedful.auditing.instead import what_instead
 from heedful.auditing.parts import Part, Parts, PartsInMemory, joined
 from heedful.auditing.questions import AuditSettings, Question, questions
@@ -116,6 +117,8 @@ def audit(
         about={**(about or {}), **_facts(subject, base, is_right)},
         settings=asdict(settings),
     )
+    chance_rng = np.random.default_rng(settings.seed)
+    result = guard_against_chance(result, chance_rng, settings.bootstrap)
     order = position[np.concatenate([g for wave in plan for g in wave])]
     return replace(result, shown=show_documents(subject, result, order[order >= 0]))
 

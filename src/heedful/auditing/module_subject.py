@@ -29,6 +29,7 @@ from heedful.counterfactual import Counterfactual
 from heedful.counterfactual.adversarial import Adversarial
 from heedful.counterfactual.simple import Permuted, uniform
 from heedful.errors import ConfigError
+from heedful.model.digest import weights_digest
 from heedful.text.documents import fingerprints
 
 CELLS_AT_ONCE = 2**24  # numbers of states that are held together under many attentions
@@ -48,6 +49,11 @@ class ModuleSubject(Decides, ShowsStates):
             by_gradient = measures_of(self.reader, trace)
         self.shows_embeddings = trace.embedded is not None
         self.measures = ("attention", "leave-one-out", "leave-one-out-states", *by_gradient)
+
+    @property
+    def identity(self) -> dict[str, object]:
+        """The module's weights."""
+        return {"model": weights_digest(self.adapter.module)}
 
     def refuses(self, question: str) -> str:
         """What takes models trained anew, or embeddings where there are none."""

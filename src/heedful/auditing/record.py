@@ -24,6 +24,7 @@ from heedful.auditing.summary import Score
 from heedful.errors import RunError, UnknownName
 from heedful.runs import RunFolder, environment_failures
 from heedful.text.documents import whole_characters
+from heedful.training.progress import percent
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -120,6 +121,20 @@ class Audit:
         silent = f" Not asked: {', '.join(unasked)}." if unasked else ""
         told = ", ".join([f"{len(judged)} of {len(tests)} tests are judged", *ways])
         return f"{told}.{silent}"
+
+    @property
+    def accuracies(self) -> dict[str, str]:
+        """Accuracy on the audited documents, and on the run's whole test part where it is known."""
+        found = {
+            "audited": (self.about.get("accuracy"), self.about.get("labelled_documents")),
+            "test": (self.about.get("test_accuracy"), self.about.get("test_documents")),
+        }
+        named = {"audited": "the {} audited documents", "test": "all {} test documents"}
+        return {
+            which: f"{percent(share)} on {named[which].format(f'{count:,}')}"
+            for which, (share, count) in found.items()
+            if share is not None and count is not None
+        }
 
     @property
     def documents(self) -> int:

@@ -12,7 +12,7 @@ is True on words.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -24,6 +24,7 @@ from heedful.auditing.metrics.divergence import js_divergence
 from heedful.counterfactual import Counterfactual
 from heedful.text.token_classes import TokenClasses
 from heedful.training.task import Label
+from heedful.training.trained import Exposure
 
 Words = Float[ndarray, "documents words"]
 IsToken = Bool[ndarray, "documents words"]
@@ -111,6 +112,19 @@ class Subject(Judge):
     def notes(self) -> Sequence[str]:
         """What a reader of the audit should know of how it was measured, in sentences."""
         return ()
+
+    @property
+    def identity(self) -> Mapping[str, object]:
+        """What tells it from every other subject, so that another one's audit is not resumed."""
+        return {}
+
+    def describe(self) -> Mapping[str, object]:
+        """What it is, for the head of a report."""
+        return {}
+
+    def exposure(self, texts: Sequence[str]) -> Exposure:
+        """Which texts it met in training; none, where that is not known."""
+        return Exposure.none(len(texts))
 
     def refuses(self, question: str) -> str:
         """Why a question makes no sense for it, whatever it can do; nothing if it does."""

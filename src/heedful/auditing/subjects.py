@@ -30,13 +30,14 @@ from heedful.importance.kept import logits_of_kept
 from heedful.importance.measure import Measure, ready
 from heedful.model.classifier import AttentionClassifier
 from heedful.model.decision import decide_many
+from heedful.model.digest import weights_digest
 from heedful.model.precision import Precision, Rounded
 from heedful.model.pretrained import PretrainedEncoder
 from heedful.text.documents import fingerprints
 from heedful.text.token_classes import classify_tokens
 from heedful.text.vocabulary import SPECIAL_WORDS
 from heedful.training.task import Label
-from heedful.training.trained import Trained, WordWeights
+from heedful.training.trained import Exposure, Trained, WordWeights
 
 NOISE = 3.0  # of a decoration's scores: what Jain & Wallace start their adversary from
 
@@ -57,6 +58,7 @@ class ClassifierSubject(Decides, ShowsStates, KnowsWords):
             )
         self.trained = trained
         self.model: AttentionClassifier = trained.model
+        self._precision = precision
         self._measures = ready([*importances, *measures])
         self.measures = tuple(self._measures)
         self.classes = trained.classes
@@ -80,6 +82,19 @@ class ClassifierSubject(Decides, ShowsStates, KnowsWords):
         """
         has_further = len(self.measures) > len(importances)
         return self.trained.device.type == "cpu" and not has_further
+
+    @property
+    def identity(self) -> dict[str, object]:
+        """The weights, and how exactly they are computed with."""
+        return {"model": weights_digest(self.model), "precision": self._precision}
+
+    def describe(self) -> dict[str, object]:
+        """What the model is and how it scored on its own test part."""
+        return self.trained.describe()
+
+    def exposure(self, texts: Sequence[str]) -> Exposure:
+        """Which texts it was trained on, and which chose its best epoch."""
+        return self.trained.exposure(texts)
 
     def read(self, texts: Sequence[str]) -> Reading:
         """Words, weights and probabilities of some texts."""

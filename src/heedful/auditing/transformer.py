@@ -70,6 +70,15 @@ class TransformerSubject(Subject):
             *self.model.packer.notes,
         )
 
+    @property
+    def identity(self) -> dict[str, object]:
+        """The weights, how they are computed with, and what is read out of them."""
+        return {
+            "model": self.model.digest,
+            "precision": self.model.precision,
+            "readout": readouts.spec(self.readout),
+        }
+
     def refuses(self, question: str) -> str:
         """What makes no sense for a model that is audited as it is."""
         if question in ("decisive", "exclusive") and self.model.why_fixed:

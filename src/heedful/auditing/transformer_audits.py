@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from heedful.auditing import rules
 from heedful.auditing.audit import Request, audit
+from heedful.auditing.chance import AT_CHANCE
 from heedful.auditing.parts import Parts
 from heedful.auditing.questions import AuditSettings
-from heedful.auditing.record import Answer, Audit, Table, plain
-from heedful.auditing.summary import paired_difference
+from heedful.auditing.record import Audit, Table, plain
 from heedful.auditing.transformer import TransformerSubject, subject_of
 from heedful.auditing.transformer_loading import LoadedTransformer
 from heedful.auditing.transformer_ranking import rank_readings, told_by_heads
@@ -39,7 +38,6 @@ class ReadingAudits:
 
     audits: dict[str, Audit]
     ranking: Table
-    chance: str  # that the model is right no more often than chance; nothing if it is
 
     @property
     def sentence(self) -> str:
@@ -61,6 +59,11 @@ class ReadingAudits:
             if by_verdict[verdict]
         ]
         return f"No reading of this model's attention may be shown so far: {'; '.join(parts)}."
+
+    @property
+    def chance(self) -> str:
+        """A sentence if the model is right no more often than chance; else empty."""
+        return str(next(iter(self.audits.values())).about.get(AT_CHANCE, ""))
 
     @property
     def best(self) -> str:
@@ -139,7 +142,6 @@ def audit_readings(
         # Where time was short: the others on the documents that the first one came to.
         request = replace(request, seconds=None, documents=audits[name].documents)
     first = next(iter(audits.values()))
-    chance = why_chance(first, np.random.default_rng(settings.seed), settings)
     ranking: Table = ()
     if BY_CHANCE in first.columns:
         told_by = {name: found.columns[TOLD] for name, found in audits.items()}
@@ -147,48 +149,8 @@ def audit_readings(
             told_by |= _heads(next(iter(subjects.values())), first, settings)
         rng = np.random.default_rng([settings.seed, len(told_by)])
         ranking = rank_readings(told_by, first.columns[BY_CHANCE], rng, bootstrap)
-    if chance:
-        audits = {name: unsupported(found, chance) for name, found in audits.items()}
     ranked = {name: _with_ranking(found, name, ranking) for name, found in audits.items()}
-    return ReadingAudits(ranked, ranking, chance)
-
-
-def why_chance(found: Audit, rng: np.random.Generator, settings: AuditSettings) -> str:
-    """A sentence if the model is not clearly right more often than the commonest label would be."""
-    labels = [label for label in found.labels if label is not None]
-    if not labels:
-        return ""
-    commonest = max(sorted(set(labels)), key=labels.count)
-    right = found.columns["is_right"]
-    always = np.array([np.nan if x is None else float(x == commonest) for x in found.labels])
-    ahead = paired_difference(right, always, rng, settings.bootstrap)
-    if ahead.interval[0] > 0:
-        return ""
-    above = "at chance" if ahead.mean <= 0 else "not clearly above chance on these documents"
-    return (
-        f"the model's accuracy is {above}: {np.nanmean(right):.1%} right, always saying "
-        f"{commonest} {np.nanmean(always):.1%}; so nothing that it shows is supported"
-    )
-
-
-def unsupported(found: Audit, why: str) -> Audit:
-    """The audit of a model at chance: nothing is supported, and nothing may be shown instead."""
-
-    def judged(answer: Answer) -> Answer:
-        tests = tuple(
-            replace(test, judgement="undecided", note=why)
-            if test.judgement == "supported"
-            else test
-            for test in answer.tests
-        )
-        judgement = rules.answer(test.judgement for test in tests) if tests else answer.judgement
-        return replace(answer, tests=tests, judgement=judgement)
-
-    answers = tuple(map(judged, found.answers))
-    by_name = {answer.question: answer.judgement or "undecided" for answer in answers}
-    verdict = rules.verdict(*(by_name.get(name, "undecided") for name in ("decisive", "telling")))
-    about = {**found.about, "accuracy_at_chance": why}
-    return replace(found, answers=answers, verdict=verdict, about=about, instead="")
+    return ReadingAudits(ranked, ranking)
 
 
 def _heads(subject: TransformerSubject, found: Audit, settings: AuditSettings) -> dict[str, Any]:

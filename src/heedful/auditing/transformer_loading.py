@@ -4,13 +4,11 @@ Whatever cannot be audited is refused with a sentence. Weights are read from saf
 nothing is ever unpickled.
 """
 
-import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
-import torch
 from torch import Tensor
 from transformers import (
     AutoConfig,
@@ -38,15 +36,6 @@ class LoadedTransformer:
     name: str
     model: TransformerModel
     classes: tuple[str, ...]
-
-    @property
-    def fingerprint(self) -> str:
-        """A word that changes with any of the model's numbers."""
-        found = hashlib.sha256()
-        for name, numbers in sorted(self.model.model.state_dict().items()):
-            found.update(name.encode())
-            found.update(numbers.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy())
-        return found.hexdigest()[:16]
 
     def with_labels_of(self, documents: Documents) -> "tuple[LoadedTransformer, Documents, str]":
         """Model and documents that speak of the same labels, and a note on how they were matched.

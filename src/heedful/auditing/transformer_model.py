@@ -33,6 +33,7 @@ from heedful.auditing.transformer_words import (
     Pieces,
 )
 from heedful.errors import ConfigError
+from heedful.model.digest import weights_digest
 from heedful.model.precision import Precision, Rounded
 from heedful.model.pretrained import most_positions
 from heedful.readouts import Attended, Readout
@@ -55,6 +56,7 @@ class TransformerModel:
         precision: Precision = "auto",
     ) -> None:
         self.model = model
+        self.precision = precision
         gains = model.device.type == "cuda" and model.dtype == torch.float32
         self.rounded = Rounded(is_wanted=gains and precision == "auto")
         taken = inspect.signature(model.forward).parameters
@@ -154,6 +156,11 @@ class TransformerModel:
         if watch.calls != self.layers:
             raise CannotWatch(f"{watch.calls} layers attended, {self.layers} did before")
         return logits
+
+    @cached_property
+    def digest(self) -> str:
+        """A word that changes with any of the model's numbers."""
+        return weights_digest(self.model)
 
     @cached_property
     def squares(self) -> tuple[Squares, ...]:

@@ -203,7 +203,7 @@ def _documents(
 ) -> "Documents":
     """A file's documents, the part of a corpus that is looked at, or a copy of SemEval-2013."""
     from heedful.analysis.semeval import PREFIX, read_semeval
-    from heedful.auditing.of_run import unseen
+    from heedful.auditing.run_audit import new_documents
     from heedful.cli import show
     from heedful.cli.audit import documents_to_audit
     from heedful.training.task import find_corpus
@@ -219,12 +219,10 @@ def _documents(
         corpus = find_corpus(data, **columns)
         return corpus.train if analysis.part == "train" else corpus.dev
     found = documents_to_audit(data, **columns)[0]
-    kept, trained_on = unseen(trained, found)
-    if not quiet and len(kept) < len(found):
-        show.note(f"note: {len(found) - len(kept):,} documents left out, trained on")
-    if not quiet and trained_on:
-        show.note("note: all documents were trained on, so this says little about new text")
-    return kept
+    chosen = new_documents([trained], found)
+    if not quiet and chosen.note:
+        show.note(f"note: {chosen.note}")
+    return chosen.documents
 
 
 def _history(run: str) -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ from heedful.cli.options import (
     DataDir,
     Device,
     Exactness,
+    IncludeTrained,
     LabelColumn,
     Quiet,
     Sample,
@@ -39,9 +40,7 @@ def audit(
     ask: Annotated[
         list[str] | None, typer.Option(help="Ask only this question; may be repeated.")
     ] = None,
-    include_trained: Annotated[
-        bool, typer.Option("--include-trained", help="Also documents the model was trained on.")
-    ] = False,
+    include_trained: IncludeTrained = False,
     judge: Annotated[
         str, typer.Option(help="Whose predictions erasure looks at: self, or another run.")
     ] = "self",
@@ -77,25 +76,23 @@ def audit(
 ) -> None:
     """Ask whether attention explains this model's decisions, and say so in a sentence.
 
-    A corpus is audited on its test part. Eight of the ten questions need only the trained model;
+    A corpus is audited on its test part. Of a file, documents that trained the model or chose its
+    best epoch are left out and counted. Eight of the ten questions need only the trained model;
     needed and stable, and parts of exclusive and leak-free, take models trained anew: --deep trains
     about twenty, in parallel, and goes on where it was stopped with --resume.
     """
     from dataclasses import replace
 
     from heedful import runs
-    from heedful.auditing.audit import Request, audit
     from heedful.auditing.judge import TrainedJudge
-    from heedful.auditing.of_run import described, request_of, unseen
-    from heedful.auditing.parts import PartsInFolder
     from heedful.auditing.questions import AuditSettings
+    from heedful.auditing.run_audit import AuditPlan, prepare_audit
     from heedful.auditing.subjects import ClassifierSubject
     from heedful.cli import show
     from heedful.cli.audit_hf import HF, audit_transformer, refuse_options
     from heedful.cli.deep import Deep
-    from heedful.cli.request import seconds_in
-    from heedful.config import at_least, check
-    from heedful.errors import UsageError, counted
+    from heedful.config import at_least, check, seconds_in
+    from heedful.errors import UsageError
     from heedful.model.precision import Precision
     from heedful.training.trained import Trained
 
@@ -124,54 +121,42 @@ def audit(
     of_judge = None
     if judge != "self":
         of_judge = TrainedJudge(Trained.load(judge, device), trained.classes)
-    settings = AuditSettings(seed=seed)
-    found = documents_to_audit(data, text, label, data_dir)
-    plan = None
+    found, rationale_words = documents_to_audit(data, text, label, data_dir)
+    plan = AuditPlan(
+        AuditSettings(seed=seed, rationale_words=rationale_words),
+        ask, documents, seconds, include_trained,
+    )  # fmt: skip
+    retraining = None
     if deep:
-        plan = Deep.checked(Path(run), trained, train_data, data_dir, output, cores, memory, device)
+        retraining = Deep.checked(
+            Path(run), trained, train_data, data_dir, output, cores, memory, device
+        )
     elif train_data is not None or cores is not None or memory is not None:
         raise UsageError("--train, --cores and --memory go with --deep.")
-    chosen, trained_on = unseen(trained, found[0], include_trained)
-    if not quiet and len(chosen) < len(found[0]):
-        left_out = counted(len(found[0]) - len(chosen), "document")
-        show.note(f"note: {left_out} left out, trained on; --include-trained audits them too")
-    settings = replace(settings, rationale_words=found[1])
+    prepared = prepare_audit(
+        ClassifierSubject(trained, precision=exactness),
+        found,
+        plan,
+        about={"name": Path(run).resolve().name, "data": data, "judge": judge},
+        judge=of_judge,
+    )
+    if not quiet and prepared.chosen.note:
+        show.note(f"note: {prepared.chosen.note}; --include-trained audits them too")
     _check_place(output, resume)
-    twins = None
-    if plan is not None:
-        twins = plan.twins(settings, ask, None if judge == "self" else Path(judge), quiet)
-    asked_twins = sorted(twins.subjects) if twins else []
-    parts = None
+    if retraining is not None:
+        of_judge_run = None if judge == "self" else Path(judge)
+        twins = retraining.twins(plan.settings, ask, of_judge_run, quiet)
+        prepared = replace(prepared, twins=twins)
     if output is not None:
-        asked = request_of(
-            trained, chosen, settings, ask, documents,
-            has_budget=seconds is not None, judge=judge, twins=asked_twins, precision=exactness,
-        )  # fmt: skip
-        parts = PartsInFolder(output, asked)
-    total = min(len(chosen), documents or len(chosen))
-    with show.DocumentBar(total, is_shown=not quiet) as bar:
-        result = audit(
-            ClassifierSubject(trained, precision=exactness),
-            chosen,
-            settings,
-            ask,
-            judge=of_judge,
-            twins=twins,
-            request=Request(documents, seconds, parts, bar.advance),
-            about={
-                "name": Path(run).resolve().name,
-                "data": data,
-                "judge": judge,
-                "documents_trained_on": trained_on,
-                **described(trained),
-            },
-        )
+        prepared = prepared.kept_in(output)
+    with show.DocumentBar(prepared.total, is_shown=not quiet) as bar:
+        result = prepared.run(bar.advance)
     for sentence in result.about.get("notes", ()) if not quiet else ():
         show.note(f"note: {sentence}")
-    if output is not None and parts is not None:
+    if output is not None and prepared.parts is not None:
         result.save(output)
         result.to_html(output / runs.REPORT)
-        parts.clear()
+        prepared.parts.clear()
     if json:
         show.as_json(result.to_dict())
     else:

@@ -83,7 +83,7 @@ def audit_transformer(
     parts = {}
     if seconds is None:  # how many documents a budget came to is not known again later
         asked: dict[str, object] = {
-            "model": loaded.fingerprint,
+            "model": loaded.model.digest,
             "documents": _fingerprint(documents),
             "sample": count,
             "questions": ask or "all",

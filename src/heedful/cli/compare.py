@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from heedful.cli.options import DataDir, Device, LabelColumn, Quiet, Sample, Seed, TextColumn
+from heedful.cli.options import (
+    DataDir,
+    Device,
+    IncludeTrained,
+    LabelColumn,
+    Quiet,
+    Sample,
+    Seed,
+    TextColumn,
+)
 
 if TYPE_CHECKING:
     from heedful.auditing.record import Audit
@@ -28,6 +37,7 @@ def compare(
     label: LabelColumn = None,
     data_dir: DataDir = None,
     documents: Sample = None,
+    include_trained: IncludeTrained = False,
     seed: Seed = 0,
     device: Device = "auto",
     quiet: Quiet = False,
@@ -67,7 +77,7 @@ def compare(
     if subjects:
         at_least(1, documents=documents)
         found = documents_to_audit(str(data), text, label, data_dir)
-        made = _audit_all(subjects, str(data), found, documents, seed, quiet)
+        made = _audit_all(subjects, str(data), found, documents, include_trained, seed, quiet)
     audits = {name: (loaded | made)[name] for name in names}
     comparison = compare(audits, seed)
     if output is not None:
@@ -90,37 +100,28 @@ def _audit_all(
     data: str,
     found: "tuple[Documents, int | None]",
     count: int | None,
+    include_trained: bool,
     seed: int,
     quiet: bool,
 ) -> "dict[str, Audit]":
-    """Each run audited now, all on the same documents: those that none was trained on, if any."""
-    from heedful.auditing.audit import Request, audit
-    from heedful.auditing.of_run import described, unseen
+    """Each run audited now, all on the same documents: those that are new to every one of them."""
     from heedful.auditing.questions import AuditSettings
+    from heedful.auditing.run_audit import AuditPlan, new_documents, prepare_audit
     from heedful.cli import show
 
     documents, rationale_words = found
-    for subject in subjects.values():
-        documents, _ = unseen(subject.trained, documents)
+    chosen = new_documents(list(subjects.values()), documents, include_trained)
+    if not quiet and chosen.note:
+        show.note(f"note: {chosen.note}; --include-trained audits them too")
     settings = AuditSettings(seed=seed, rationale_words=rationale_words)
+    plan = AuditPlan(settings, sample=count, include_trained=include_trained)
     audits = {}
     for name, subject in subjects.items():
-        trained_on = int(subject.trained.was_trained_on(documents.texts).sum())
-        total = min(len(documents), count or len(documents))
-        with show.DocumentBar(total, is_shown=not quiet) as bar:
-            audits[name] = audit(
-                subject,
-                documents,
-                settings,
-                request=Request(documents=count, advance=bar.advance),
-                about={
-                    "name": name,
-                    "data": data,
-                    "judge": "self",
-                    "documents_trained_on": trained_on,
-                    **described(subject.trained),
-                },
-            )
+        prepared = prepare_audit(
+            subject, chosen.documents, plan, about={"name": name, "data": data}
+        )
+        with show.DocumentBar(prepared.total, is_shown=not quiet) as bar:
+            audits[name] = prepared.run(bar.advance)
     return audits
 
 

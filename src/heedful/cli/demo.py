@@ -90,9 +90,8 @@ def _trained(
 def _audit(trained: "dict[str, Trained]", corpus: "Corpus", output: Path) -> None:
     """Ask of both whether their attention may be shown, and write one report."""
     from heedful import runs
-    from heedful.auditing.audit import Request, audit
-    from heedful.auditing.of_run import described
     from heedful.auditing.questions import AuditSettings
+    from heedful.auditing.run_audit import AuditPlan, run_audit
     from heedful.auditing.subjects import ClassifierSubject
     from heedful.cli import show
     from heedful.report import write_report
@@ -101,12 +100,12 @@ def _audit(trained: "dict[str, Trained]", corpus: "Corpus", output: Path) -> Non
     audits = {}
     for name, model in trained.items():
         with show.DocumentBar(AUDITED, is_shown=True) as bar:
-            audits[name] = audit(
+            audits[name] = run_audit(
                 ClassifierSubject(model),
                 corpus.test,
-                AuditSettings(sampled_documents=SAMPLED),
-                request=Request(documents=AUDITED, advance=bar.advance),
-                about={"name": name, "data": CORPUS, **described(model)},
+                AuditPlan(AuditSettings(sampled_documents=SAMPLED), sample=AUDITED),
+                about={"name": name, "data": CORPUS},
+                advance=bar.advance,
             )
         audits[name].save(output / AUDITS / name)
         show.result(f"  {name:<7} {audits[name].sentence}")

@@ -13,7 +13,14 @@ DataDir = Annotated[
     typer.Option("--data-dir", help="Folder of named corpora. Default: $HEEDFUL_DATA."),
 ]
 Sample = Annotated[
-    int | None, typer.Option("--documents", help="Audit a random sample of so many documents.")
+    int | None, typer.Option("--documents", help="Audit a random sample of this size.")
+]
+IncludeTrained = Annotated[
+    bool,
+    typer.Option(
+        "--include-trained",
+        help="Also audit documents used to train the model or to choose its best epoch.",
+    ),
 ]
 Seed = Annotated[int, typer.Option("--seed", help="Decides every draw.")]
 Device = Annotated[str, typer.Option("--device", help="auto, cpu, cuda, cuda:1.")]

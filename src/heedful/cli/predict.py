@@ -50,12 +50,16 @@ def predict(
     if batches.documents.cut:
         limit = trained.longest_text
         notes.append(f"{batches.documents.cut:,} of {len(documents):,} cut at {limit}")
-    is_seen = trained.was_trained_on(documents.texts)
-    if is_seen.any():
-        notes.append(
-            f"{int(is_seen.sum()):,} of {len(documents):,} were among the training documents: "
-            "scores on those say nothing about new text"
-        )
+    met = trained.exposure(documents.texts)
+    for is_met, what in (
+        (met.was_trained_on, "were among the training documents"),
+        (met.chose_epoch, "were used to choose the best epoch"),
+    ):
+        if is_met.any():
+            notes.append(
+                f"{int(is_met.sum()):,} of {len(documents):,} {what}: "
+                "scores on those say nothing about new text"
+            )
     if trained.pretrained is None and (strange := _without_known_words(batches.documents)):
         notes.append(f"{strange:,} of {len(documents):,} hold no word that the model knows")
     probabilities = trained.probabilities(documents.texts)
@@ -73,8 +77,9 @@ def predict(
             show.note(f"note: {sentence}")
         if labels is not None:
             show.note(_score("all", probabilities, labels))
-            if is_seen.any() and not is_seen.all():
-                show.note(_score("those not trained on", probabilities[~is_seen], labels[~is_seen]))
+            if met.is_new.any() and not met.is_new.all():
+                new = met.is_new
+                show.note(_score("those new to the model", probabilities[new], labels[new]))
 
 
 def _score(which: str, probabilities: "ndarray", labels: "ndarray") -> str:

@@ -1,7 +1,6 @@
 """What the user typed, turned into settings."""
 
 import dataclasses
-import re
 import typing
 from pathlib import Path
 from typing import Any
@@ -63,15 +62,6 @@ def _parsed(assignments: list[str]) -> dict[str, Any]:
         is_plain = name in fields and "family" not in fields[name].metadata
         values[name] = parse(word, annotations[name], name) if is_plain else word
     return values
-
-
-def seconds_in(duration: str) -> float:
-    """A duration as people write it, 90s, 5m or 1h, in seconds."""
-    units = {"s": 1, "m": 60, "h": 3600}
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", duration.strip())
-    if match is None or not float(match[1]) > 0:
-        raise UsageError(f"a duration is a number and s, m or h (90s, 5m, 1h), not {duration!r}.")
-    return float(match[1]) * units[match[2]]
 
 
 def whole_numbers(text: str, option: str) -> list[int]:

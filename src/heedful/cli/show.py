@@ -118,6 +118,8 @@ def audited(audit: "Audit") -> Iterator[Text]:
     yield Text(audit.sentence, style="bold")
     yield Text(one_line(audit.caveat) + "\n")
     yield Text(f"{audited_documents(audit)}. A score of 0 is worthless, 1 the best known.")
+    if audit.accuracies:
+        yield Text(f"accuracy {'; '.join(audit.accuracies.values())}")
     for answer in audit.answers:
         judgement = answer.judgement or f"not asked: {answer.reason}"
         yield Text(f"\n{answer.question}: {judgement}", style="bold")
@@ -156,8 +158,9 @@ def compared(comparison: "Comparison") -> Iterator[Text]:
     """Accuracy and verdict of each run, then scores, then paired differences."""
     width = max(map(len, comparison.audits))
     for name, audit in comparison.audits.items():
-        accuracy = audit.about.get("accuracy")
+        accuracy, on_test = audit.about.get("accuracy"), audit.about.get("test_accuracy")
         right = "accuracy unknown" if accuracy is None else f"accuracy {percent(accuracy)}"
+        right += "" if on_test is None else f" (test accuracy {percent(on_test)})"
         yield Text(f"{name:<{width}}  {right}  {audit.sentence}")
     judged_by = [audit.calibration.cuts for audit in comparison.audits.values()]
     if any(cuts != judged_by[0] for cuts in judged_by):

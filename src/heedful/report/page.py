@@ -167,6 +167,27 @@ def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
+# Facts whose short name could be taken for something else.
+FACTS = {
+    "trained_on": "training data",
+    "documents_trained_on": "audited documents that were trained on",
+    "left_out_trained_on": "left out because trained on",
+    "left_out_dev": "left out because they chose the best epoch",
+    "documents_cut": "documents cut to the length the model reads",
+    "accuracy_at_chance": "at chance",
+}
+
+
+def _about(audit: Audit) -> dict[str, Any]:
+    """The facts about an audit, its accuracies in words."""
+    in_words = {"accuracy": "; ".join(audit.accuracies.values()) or "unknown"}
+    replaced = ("accuracy", "labelled_documents", "test_accuracy", "test_documents")
+    return {
+        **{name: value for name, value in audit.about.items() if name not in replaced},
+        **in_words,
+    }
+
+
 def _subject(run: str, audit: Audit) -> Subject:
     left_out = [("of one word, left out", f"{audit.single_words:,}")] if audit.single_words else []
     return Subject(
@@ -176,7 +197,7 @@ def _subject(run: str, audit: Audit) -> Subject:
         why=answers.why(audit),
         tally=answers.tally(audit),
         facts=[
-            *flat(audit.about),
+            *flat({FACTS.get(name, name): value for name, value in _about(audit).items()}),
             ("documents audited", f"{audit.documents:,} of {audit.available:,}"),
             *left_out,
         ],

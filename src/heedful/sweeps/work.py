@@ -5,21 +5,17 @@ A large audit is measured in shares, side by side, and then put together.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from heedful import runs
 from heedful.analysis.instruments import analyses
 from heedful.analysis.instruments.family import OfHistory, OfRun
-from heedful.auditing.audit import Request, audit, measure_share
 from heedful.auditing.judge import TrainedJudge
-from heedful.auditing.of_run import described, request_of, unseen
-from heedful.auditing.parts import PartsInFolder
-from heedful.auditing.questions import AuditSettings
-from heedful.auditing.subject import Judge
+from heedful.auditing.run_audit import AuditPlan, PreparedAudit, new_documents, prepare_audit
 from heedful.auditing.subjects import ClassifierSubject
-from heedful.auditing.twins import Twins, load_twins
+from heedful.auditing.twins import load_twins
 from heedful.errors import ConfigError, counted
 from heedful.jobs.job import Tell
 from heedful.jobs.training import train_run
@@ -62,18 +58,11 @@ def measure_cell(
     device: str,
 ) -> None:
     """Measure a share of an audit; what it finds is kept for the audit in the folder around."""
-    asked = Asked.of(folder.parent, run, documents, request, rationale_words, judge, twins, device)
-    measure_share(
-        ClassifierSubject(asked.trained),
-        asked.documents,
-        asked.settings,
-        request.ask or None,
-        asked.request(tell, math.ceil(asked.total / shares)),
-        share,
-        shares,
-        judge=asked.judge,
-        twins=asked.twins,
+    asked = _prepared(
+        folder.parent, run, source, documents, request, rationale_words, judge, twins, device
     )
+    advance = _advance(tell, math.ceil(asked.total / shares))
+    asked.measure_share(share, shares, advance)
 
 
 def audit_cell(
@@ -90,26 +79,14 @@ def audit_cell(
     device: str,
 ) -> None:
     """Audit the run around this folder, or go on with its audit."""
-    asked = Asked.of(folder, run, documents, request, rationale_words, judge, twins, device)
-    result = audit(
-        ClassifierSubject(asked.trained),
-        asked.documents,
-        asked.settings,
-        request.ask or None,
-        judge=asked.judge,
-        twins=asked.twins,
-        request=asked.request(tell, asked.total),
-        about={
-            "name": run,
-            "data": source,
-            "judge": request.judge if judge else "self",
-            "documents_trained_on": asked.trained_on,
-            **described(asked.trained),
-        },
+    asked = _prepared(
+        folder, run, source, documents, request, rationale_words, judge, twins, device
     )
+    result = asked.run(_advance(tell, asked.total))
     result.save(folder)
     if request.report:
         result.to_html(folder / runs.REPORT)
+    assert asked.parts is not None
     asked.parts.clear()
 
 
@@ -132,74 +109,42 @@ def analyse_cell(
     elif isinstance(analysis, OfRun):
         trained = Trained.load(place, device)
         if analysis.part == "test":
-            documents, _ = unseen(trained, documents)
+            documents = new_documents([trained], documents).documents
         found = analysis.analyse(trained, documents, seed=0)
     else:
         raise ConfigError(f"{request.name} trains models of its own: it cannot look at a run.")
     found.save(folder)
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What is audited, with whom, and where what was measured is kept."""
-
-    trained: Trained
-    documents: Documents
-    trained_on: int  # of the documents
-    settings: AuditSettings
-    parts: PartsInFolder
-    sample: int | None
-    judge: Judge | None
-    twins: Twins
-
-    @classmethod
-    def of(
-        cls,
-        folder: Path,
-        run: str,
-        documents: Documents,
-        request: AuditRequest,
-        rationale_words: int | None,
-        judge: str | None,
-        twins: Sequence[str],
-        device: str,
-    ) -> "Asked":
-        """An audit in a folder of the run's."""
-        place = _around(folder, run)
-        trained = Trained.load(place, device)
-        settings = request.settings
-        if settings.rationale_words is None:
-            settings = replace(settings, rationale_words=rationale_words)
-        chosen, trained_on = unseen(trained, documents, include_trained=request.part == "train")
-        said = request_of(
-            trained,
-            chosen,
-            settings,
-            request.ask or None,
-            request.documents,
-            judge=judge or "self",
-            twins=twins,
-        )
-        by = Trained.load(place.parent / judge, device) if judge else None
-        return cls(
-            trained,
-            chosen,
-            trained_on,
-            settings,
-            PartsInFolder(folder, said),
-            request.documents,
-            TrainedJudge(by, trained.classes) if by else None,
-            load_twins(folder / runs.TWINS, twins, trained.settings, device),
-        )
-
-    @property
-    def total(self) -> int:
-        """Documents that will be audited."""
-        return min(len(self.documents), self.sample or len(self.documents))
-
-    def request(self, tell: Tell, total: int) -> Request:
-        """How much is audited, and who hears of it."""
-        return Request(self.sample, None, self.parts, _advance(tell, total))
+def _prepared(
+    folder: Path,
+    run: str,
+    source: str,
+    documents: Documents,
+    request: AuditRequest,
+    rationale_words: int | None,
+    judge: str | None,
+    twins: Sequence[str],
+    device: str,
+) -> PreparedAudit:
+    """The audit in a folder of the run's, with what was measured of it before."""
+    place = _around(folder, run)
+    trained = Trained.load(place, device)
+    settings = request.settings
+    if settings.rationale_words is None:
+        settings = replace(settings, rationale_words=rationale_words)
+    plan = AuditPlan(
+        settings, request.ask or None, request.documents, include_trained=request.part != "test"
+    )
+    by = Trained.load(place.parent / judge, device) if judge else None
+    return prepare_audit(
+        ClassifierSubject(trained),
+        documents,
+        plan,
+        about={"name": run, "data": source, "judge": request.judge if judge else "self"},
+        judge=TrainedJudge(by, trained.classes) if by else None,
+        twins=load_twins(folder / runs.TWINS, twins, trained.settings, device),
+    ).kept_in(folder)
 
 
 def _around(folder: Path, run: str) -> Path:

@@ -136,6 +136,7 @@ def _train(
             "seconds": round(time.time() - started, 1),
         },
         training_documents=np.sort(fingerprints(task.train.texts)),
+        dev_documents=np.sort(fingerprints(task.dev.texts)),
         label_counts=label_counts(
             batches.documents, task.train.labels, len(task.classes), len(words)
         ),

@@ -8,7 +8,7 @@ import re
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -20,10 +20,12 @@ from numpy import ndarray
 
 from heedful import runs
 from heedful.errors import ConfigError, RunError, UnknownName, counted
+from heedful.model.alignments import alignments
 from heedful.model.build import build_model
 from heedful.model.classifier import AttentionClassifier, TextClassifier
-from heedful.model.encoders import Pretrained
+from heedful.model.encoders import Pretrained, encoders
 from heedful.model.pretrained import PretrainedSource
+from heedful.model.projections import projections
 from heedful.runs import RunFolder
 from heedful.text.batching import Batches
 from heedful.text.documents import fingerprints
@@ -48,6 +50,31 @@ class WordWeights:
 
 
 @dataclass(frozen=True)
+class Exposure:
+    """Which of some documents a model met before it was finished."""
+
+    was_trained_on: Bool[ndarray, " documents"]
+    chose_epoch: Bool[ndarray, " documents"]  # dev documents; none of them trained on
+
+    @classmethod
+    def none(cls, documents: int) -> "Exposure":
+        """All documents are new, or nothing is known of the training."""
+        return cls(np.zeros(documents, dtype=bool), np.zeros(documents, dtype=bool))
+
+    @property
+    def is_new(self) -> Bool[ndarray, " documents"]:
+        """The documents that the model had not met."""
+        return ~(self.was_trained_on | self.chose_epoch)
+
+
+DEV = "dev_fingerprints"  # runs of version 0.1 have none
+
+
+def _no_documents() -> Int[ndarray, " documents"]:
+    return np.empty(0, dtype=np.int64)
+
+
+@dataclass(frozen=True)
 class Trained:
     """A classifier with everything around it that turns texts into probabilities."""
 
@@ -61,6 +88,7 @@ class Trained:
     training_documents: Int[ndarray, " documents"]  # sorted fingerprints
     label_counts: Int[ndarray, "classes vocabulary"]  # of every word in them, by label
     pretrained: PretrainedSource | None = None  # what its encoder was made from, weights aside
+    dev_documents: Int[ndarray, " dev"] = field(default_factory=_no_documents)  # chose the epoch
 
     def untrained(self, seed: int) -> TextClassifier:
         """A model like this one that has learnt nothing."""
@@ -116,9 +144,26 @@ class Trained:
             for index, text in enumerate(texts)
         ]
 
-    def was_trained_on(self, texts: Sequence[str]) -> Bool[ndarray, " documents"]:
-        """Which texts were among the training documents, case and white space aside."""
-        return np.isin(fingerprints(texts), self.training_documents)
+    def exposure(self, texts: Sequence[str]) -> Exposure:
+        """Which texts were trained on or chose the best epoch, case and white space aside."""
+        found = fingerprints(texts)
+        was_trained_on = np.isin(found, self.training_documents)
+        return Exposure(was_trained_on, np.isin(found, self.dev_documents) & ~was_trained_on)
+
+    def describe(self) -> dict[str, object]:
+        """What the model is and how it scored on its own test part, for reports."""
+        model = self.settings.model
+        digest = self.provenance.get("sha256", {}).get(runs.MODEL)
+        test = self.metrics.get("test", {})
+        scored = {f"test_{n}": test[n] for n in ("accuracy", "documents") if n in test}
+        return {
+            "encoder": encoders.spec(model.encoder),
+            "alignment": alignments.spec(model.alignment),
+            "projection": projections.spec(model.projection),
+            "trained_on": self.provenance.get("data", {}).get("name"),
+            **({} if digest is None else {"weights": digest[:12]}),  # which model of that make
+            **scored,
+        }
 
     @classmethod
     def load(cls, path: str | Path, device: str = "cpu") -> "Trained":
@@ -160,6 +205,7 @@ class Trained:
             metrics=folder.read_json(runs.METRICS),
             provenance=folder.read_json(runs.PROVENANCE),
             training_documents=documents["fingerprints"].numpy(),
+            dev_documents=documents[DEV].numpy() if DEV in documents else _no_documents(),
             label_counts=documents["label_counts"].numpy(),
             pretrained=pretrained,
         )
@@ -180,6 +226,7 @@ class Trained:
             runs.TRAINING_DOCUMENTS,
             {
                 "fingerprints": torch.from_numpy(self.training_documents),
+                DEV: torch.from_numpy(self.dev_documents),
                 "label_counts": torch.from_numpy(self.label_counts),
             },
         )

@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 
 from fastapi import Request, Response
 
-from heedful.auditing.of_run import described
 from heedful.counterfactual.family import counterfactuals
 from heedful.errors import UsageError
 from heedful.importance.measure import importances
@@ -105,7 +104,7 @@ class Office:
             name=name,
             problem="",
             classes=list(map(str, trained.classes)),
-            about=described(trained),
+            about=trained.describe(),
             has_attention=isinstance(trained.model, AttentionClassifier),
             audits=[one.name for one in audits if one.run == name],
         )

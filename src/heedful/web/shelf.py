@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from heedful import runs
-from heedful.auditing.of_run import described
 from heedful.auditing.record import Audit
 from heedful.errors import RunError, UnknownName, UsageError, nearest
 from heedful.runs import RunFolder
@@ -124,7 +123,7 @@ class Shelf:
         if name not in self.runs:
             return None
         try:
-            built = described(self.runs[name].get())
+            built = self.runs[name].get().describe()
         except Gone:
             return None
         # An audit from before weights were told apart is taken at its word.

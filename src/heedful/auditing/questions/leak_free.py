@@ -23,7 +23,6 @@ from heedful.training.settings import Settings
 
 Patterns = Float[ndarray, "documents features"]
 APPROXIMATORS = ("approximator-chosen", "approximator-others")
-NO_LABELS = "too few documents carry a label"
 SMALLEST_SHARE = 1e-3  # probabilities are kept this far from 0, so that no document outweighs all
 TREE_DOCUMENTS = 5000  # that a tree of the classifier is shown, at most
 
@@ -62,7 +61,10 @@ class LeakFree(Question):
         asked = ~np.isnan(right)
         counts = np.bincount(labels[asked]) if asked.any() else np.zeros(0, np.int64)
         if (counts >= found.settings.folds).sum() < 2:
-            return Conclusion(evidence={"facts": tuple(_gap(found))}, reason=NO_LABELS)
+            return Conclusion(
+                evidence={"facts": tuple(_gap(found))},
+                reason=_too_few(counts, found.settings.folds),
+            )
         kept = asked & np.isin(labels, np.flatnonzero(counts >= found.settings.folds))
         columns = {}
         for kind in ("shown", "even"):
@@ -88,6 +90,17 @@ class LeakFree(Question):
             "nats, a lower bound; 0: the weights tell nothing",
         )  # fmt: skip
         return Conclusion((test,), {"facts": (told, *_gap(found))})
+
+
+def _too_few(counts: Int[ndarray, " labels"], folds: int) -> str:
+    """Why no classifier can be cross-fitted on documents with so many of each label."""
+    if not counts.sum():
+        return "no audited document carries a label"
+    first, second, *_ = [*sorted(counts.tolist(), reverse=True), 0]
+    return (
+        f"it needs at least {folds} documents of each of two labels; the commonest label has "
+        f"{first:,}, the next {second:,}"
+    )
 
 
 def _agreement(chunk: Chunk) -> dict[str, Column]:

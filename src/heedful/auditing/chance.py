@@ -1,0 +1,64 @@
+"""A model that is right no more often than chance: nothing that it shows is supported.
+
+Its attention may well agree with its decisions, but the decisions are about nothing, and so is the
+picture. The guard holds for every model, whoever asks.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from heedful.auditing import rules
+from heedful.auditing.record import Answer, Audit
+from heedful.auditing.summary import BootstrapSettings, paired_difference
+
+AT_CHANCE = "accuracy_at_chance"  # the sentence, among the facts about an audit
+
+
+def guard_against_chance(
+    found: Audit, rng: np.random.Generator, settings: BootstrapSettings
+) -> Audit:
+    """The audit as it is; with nothing supported if the model is not clearly better than chance."""
+    why = why_chance(found, rng, settings)
+    return unsupported(found, why) if why else found
+
+
+def why_chance(found: Audit, rng: np.random.Generator, settings: BootstrapSettings) -> str:
+    """A sentence if the model is not clearly right more often than the commonest label would be.
+
+    Empty where no document has a label.
+    """
+    labels = [label for label in found.labels if label is not None]
+    if not labels:
+        return ""
+    commonest = max(sorted(set(labels)), key=labels.count)
+    right = found.columns["is_right"]
+    always = np.array([np.nan if x is None else float(x == commonest) for x in found.labels])
+    ahead = paired_difference(right, always, rng, settings)
+    if ahead.interval[0] > 0:
+        return ""
+    above = "at chance" if ahead.mean <= 0 else "not clearly above chance on these documents"
+    return (
+        f"the model's accuracy is {above}: {np.nanmean(right):.1%} right, always saying "
+        f"{commonest} {np.nanmean(always):.1%}; so nothing that it shows is supported"
+    )
+
+
+def unsupported(found: Audit, why: str) -> Audit:
+    """The audit of a model at chance: nothing is supported, and nothing may be shown instead."""
+
+    def judged(answer: Answer) -> Answer:
+        tests = tuple(
+            replace(test, judgement="undecided", note=why)
+            if test.judgement == "supported"
+            else test
+            for test in answer.tests
+        )
+        judgement = rules.answer(test.judgement for test in tests) if tests else answer.judgement
+        return replace(answer, tests=tests, judgement=judgement)
+
+    answers = tuple(map(judged, found.answers))
+    by_name = {answer.question: answer.judgement or "undecided" for answer in answers}
+    verdict = rules.verdict(*(by_name.get(name, "undecided") for name in ("decisive", "telling")))
+    about = {**found.about, AT_CHANCE: why}
+    return replace(found, answers=answers, verdict=verdict, about=about, instead="")
