@@ -2,10 +2,9 @@
 
 import pytest
 
-from heedful.auditing.operating import shipped
-from heedful.auditing.questions import questions
+from heedful.auditing.questions import audit_tests, questions
 from heedful.calibration.cells import cells_of_zoo
-from heedful.calibration.zoo import DEFINING, OF_STATES, Truth, in_words, is_within, read_zoo
+from heedful.calibration.zoo import QUANTITIES, Truth, in_words, is_within, read_zoo
 from heedful.errors import ConfigError
 from heedful.model.build import build_model
 
@@ -78,9 +77,10 @@ def test_a_truth_that_cannot_be_read_is_a_sentence(said):
         Truth.parse(said)
 
 
-def test_tests_that_define_a_truth_or_look_at_states_are_tests_of_an_audit():
-    named = {test for tests in DEFINING.values() for test in tests} | set(OF_STATES)
-    assert named <= {point.test for point in shipped().points}
+def test_what_tests_are_defined_by_is_what_models_are_checked_by():
+    named = {quantity for test in audit_tests().values() for quantity in test.defined_by}
+    assert named
+    assert named <= set(QUANTITIES)
 
 
 def test_one_word_says_more_where_nothing_else_says_the_same():

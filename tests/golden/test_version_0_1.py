@@ -2,8 +2,9 @@
 
 `version-0.1/` holds two runs trained on `planted`, a tiny BERT fine-tuned on planted words, and
 their audits with seed 0, all written by version 0.1.0. An adversary's search and medians over
-permutations amplify rounding, so numbers are compared to about three digits, intervals to about
-one: they come from other random draws.
+permutations amplify rounding, so what was measured is compared to about three digits. Intervals,
+shuffled floors and cross-fitted ceilings come from other random draws since every test has a source
+of chance of its own: they are compared to within what draws do to them.
 """
 
 from pathlib import Path
@@ -21,7 +22,7 @@ from tests.readouts.tiny import planted_documents
 
 SAVED = Path(__file__).parent / "version-0.1"
 READINGS = ("last-cls", "rollout")
-VALUES, INTERVALS = 5e-3, 0.06
+MEASURED, DRAWN = 5e-3, 0.03
 
 
 def assert_same_findings(now: Audit, before: Audit) -> None:
@@ -29,16 +30,18 @@ def assert_same_findings(now: Audit, before: Audit) -> None:
     assert now.verdict == before.verdict
     assert [a.question for a in now.answers] == [a.question for a in before.answers]
     for answer, then in zip(now.answers, before.answers, strict=True):
-        assert answer.judgement == then.judgement, answer.question
         assert [t.name for t in answer.tests] == [t.name for t in then.tests]
         for test, saved in zip(answer.tests, then.tests, strict=True):
             found, known = test.score, saved.score
-            for part in ("value", "floor", "ceiling", "score"):
+            np.testing.assert_allclose(found.value, known.value, atol=MEASURED, err_msg=test.name)
+            for part in ("floor", "ceiling", "score"):
                 numbers = getattr(found, part), getattr(known, part)
-                np.testing.assert_allclose(*numbers, atol=VALUES, err_msg=f"{test.name} {part}")
-            np.testing.assert_allclose(found.interval, known.interval, atol=INTERVALS)
+                np.testing.assert_allclose(*numbers, atol=DRAWN, err_msg=f"{test.name} {part}")
+            width = known.interval[1] - known.interval[0]
+            close = DRAWN if np.isnan(width) else DRAWN + width / 5
+            np.testing.assert_allclose(found.interval, known.interval, atol=close)
     for name, column in before.columns.items():
-        close = np.isclose(now.columns[name], column, atol=VALUES, equal_nan=True)
+        close = np.isclose(now.columns[name], column, atol=MEASURED, equal_nan=True)
         assert close.mean() > 0.95, name  # a tie broken otherwise may change a single document
 
 

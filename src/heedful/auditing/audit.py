@@ -77,7 +77,6 @@ def audit(
     if is_single.all():
         raise DataError("every document has one word only, so there is nothing to attend to.")
     labels = base.columns["label_number"].astype(np.int64)
-    rng = np.random.default_rng([settings.seed, 2**31])
     prediction = base.columns["prediction_number"].astype(np.int64)
     is_right = np.where(labels >= 0, labels == prediction, np.nan)
     columns = {name: base.columns[name] for name in ("words", "probability")}
@@ -94,9 +93,7 @@ def audit(
             measured = _without(is_single, measured)
             columns |= measured.columns
             conclusion = question.conclude(
-                Found(
-                    question.name, subject, measured, labels, left, distinct, settings, rng, twins
-                )
+                Found(question.name, subject, measured, labels, left, distinct, settings, twins)
             )
         answers.append(_answer(question, conclusion))
         for name, rows in conclusion.evidence.items():

@@ -7,23 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from heedful.auditing.metrics.registry import Better
+from heedful.auditing.questions import audit_tests
 from heedful.auditing.record import Audit, Table
 from heedful.auditing.summary import DEFAULT_BOOTSTRAP, BootstrapSettings, paired_difference
 from heedful.errors import DataError
 
-PAIRED: dict[str, tuple[str, Better]] = {
-    "accuracy": ("is_right", "higher"),
-    "permutation": ("permuted_tvd", "higher"),
-    "epsilon-max JSD": ("epsilon_max_jsd", "lower"),
-    "kendall_tau with leave-one-out": ("kendall_tau_leave-one-out", "higher"),
-    "weighted_tau with leave-one-out": ("weighted_tau_leave-one-out", "higher"),
-    "comprehensiveness": ("comprehensiveness_attention", "higher"),
-    "sufficiency": ("sufficiency_attention", "lower"),
-    "own influence": ("own_influence", "higher"),
-    "auprc": ("auprc_attention", "higher"),
-}
-"""Test -> its column per document, and which way is better."""
+ACCURACY = (
+    "accuracy",
+    "is_right",
+    "higher",
+)  # no test of attention, but what it is weighed against
 
 
 @dataclass(frozen=True)
@@ -71,9 +64,13 @@ def compare(
             )
     rng = np.random.default_rng(seed)
     differences = []
+    paired = [
+        ACCURACY,
+        *((t.name, t.column, t.better) for t in audit_tests().values() if t.is_compared),
+    ]
     for one, other in combinations(audits, 2):
-        for test, (column, better) in PAIRED.items():
-            values = [audits[name].columns.get(column) for name in (one, other)]
+        for test, column, better in paired:
+            values = [audits[name].columns.get(str(column)) for name in (one, other)]
             if values[0] is None or values[1] is None:
                 continue
             found = paired_difference(values[0], values[1], rng, settings)

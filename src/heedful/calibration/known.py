@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from heedful.auditing.questions import audit_tests
 from heedful.auditing.record import Audit
 from heedful.auditing.rules import GAIN_TEST
-from heedful.calibration.zoo import EVIDENCE, OF_STATES, Answer, Member, Truth
+from heedful.calibration.zoo import EVIDENCE, Answer, Member, Truth
 
 Row = Mapping[str, Any]
 
@@ -106,8 +107,14 @@ def known_of(member: Member, audit: Audit) -> Iterator[Known]:
             if test.name == GAIN_TEST:  # a gain in points has no controls and a rule of its own
                 continue
             low, high = test.score.interval
-            known = None if test.name in OF_STATES else truth
+            known = truth if _is_settled(test.name) else None
             yield _known(member, known, answer.question, test.name, test.score.score, low, high)
+
+
+def _is_settled(test: str) -> bool:
+    """Whether what is known of a model says how a test must end; so it does of unknown tests."""
+    known = audit_tests().get(test)
+    return known is None or known.is_settled_in_zoo
 
 
 def evidence_by_run(tables: Sequence[Row]) -> dict[str, Row]:

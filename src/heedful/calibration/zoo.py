@@ -11,6 +11,7 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import Any, Literal
 
+from heedful.auditing.questions import audit_tests
 from heedful.config import from_plain
 from heedful.errors import ConfigError
 
@@ -27,17 +28,6 @@ QUANTITIES = {
     "own_influence": "share of a state's influence that comes from its own word, above 1/n",
     "moved": "how far permuted weights move the prediction, of what losing all states does",
 }
-
-# Tests that measure what a truth was checked by: they would be scored on themselves.
-DEFINING = {
-    "evidence_mass": ("auprc", "token_f1", "iou_f1", "attention-score AUC"),
-    "relative_mass": ("auprc", "token_f1", "iou_f1", "attention-score AUC"),
-    "own_influence": ("own influence",),
-    "moved": ("permutation", "uniform"),
-}
-
-# Weights times states decide, so attention may rank states rightly and words wrongly.
-OF_STATES = ("kendall_tau with state-gradient-norm", "kendall_tau with leave-one-out-states")
 
 
 @dataclass(frozen=True)
@@ -57,7 +47,8 @@ class Truth:
 
     def is_defined_by(self, test: str) -> bool:
         """Whether the test measures the very quantity that the truth was checked by."""
-        return test in DEFINING.get(self.by, ())
+        known = audit_tests().get(test)
+        return known is not None and self.by in known.defined_by
 
 
 @dataclass(frozen=True)

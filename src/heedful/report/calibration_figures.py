@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
+from heedful.auditing.questions import audit_tests
 from heedful.calibration.fitting import FEWEST, QUICK_FEWEST, Tested
 from heedful.calibration.known import Known
 from heedful.calibration.record import Calibration
@@ -13,38 +14,11 @@ from heedful.plots.calibration import ranking, roc_curves
 from heedful.plots.calibration_kinds import VERDICTS, verdicts, who_is_fooled
 from heedful.report.drawn import spoken
 
-# Where the tests come from; of "kendall_tau with leave-one-out" what stands before "with".
-PAPERS = {
-    "permutation": "Jain & Wallace 2019",
-    "uniform": "Tutek & Šnajder 2020",
-    "erase until flip": "Serrano & Smith 2019",
-    "epsilon-max JSD": "Jain & Wallace 2019",
-    "TVD at JSD 0.4": "Wiegreffe & Pinter 2019",
-    "kendall_tau": "Jain & Wallace 2019",
-    "kendall_tau with state-gradient-norm": "Meister et al. 2021",
-    "kendall_tau with leave-one-out-states": "Meister et al. 2021",
-    "weighted_tau": "ours, beside tau",
-    "pearson": "ours, beside tau",
-    "top_overlap": "ours, beside tau",
-    "comprehensiveness": "DeYoung et al. 2020 (ERASER)",
-    "sufficiency": "DeYoung et al. 2020 (ERASER)",
-    "accuracy_drop": "Zhou et al. (VAT)",
-    "post_hoc_accuracy_own": "Zhou et al. (VAT)",
-    "post_hoc_accuracy_gold": "Zhou et al. (VAT)",
-    "mutual information": "Tutek & Šnajder 2020",
-    "own influence": "Meister et al. 2021",
-    "mask-only accuracy": "Bai et al. 2021",
-    "attention-score AUC": "Sun & Lu 2020",
-    "JSD between seeds": "Wiegreffe & Pinter 2019",
-    "auprc": "DeYoung et al. 2020 (ERASER)",
-    "token_f1": "DeYoung et al. 2020 (ERASER)",
-    "iou_f1": "DeYoung et al. 2020 (ERASER)",
-}
-
 
 def paper_of(test: str) -> str:
-    """The paper that a test comes from; nothing where none is known."""
-    return PAPERS.get(test) or PAPERS.get(test.partition(" with ")[0], "")
+    """The paper that a test comes from; nothing where the test is not known."""
+    known = audit_tests().get(test)
+    return known.paper if known else ""
 
 
 def figures(calibration: Calibration) -> dict[str, Figure]:

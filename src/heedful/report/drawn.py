@@ -15,6 +15,7 @@ import vl_convert
 from markupsafe import Markup
 
 from heedful import plots
+from heedful.auditing.questions import audit_tests
 from heedful.auditing.record import Audit
 from heedful.auditing.selection import Selection, Within
 from heedful.plots import Figure
@@ -148,24 +149,11 @@ def _scores(audits: Mapping[str, Audit]) -> Iterator[dict[str, Any]]:
                 }
 
 
-# The column of each document's number behind a test, where it is not named after the test.
-COLUMNS = {
-    "permutation": "permuted_tvd",
-    "uniform": "uniform_tvd",
-    "erase until flip": "flip_share_attention",
-    "epsilon-max JSD": "epsilon_max_jsd",
-    "own influence": "own_influence",
-    "JSD between seeds": "seed_jsd",
-}
-
-
 def _behind(test: str, audit: Audit) -> str | None:
     """The documents that a test was made on, the highest first; None: it is of all together."""
-    names = (COLUMNS.get(test, test), test.replace(" with ", "_"), f"{test}_attention")
-    for column in names:
-        if column in audit.columns:
-            return Selection(where=(Within(column),), sort=column).query
-    return None
+    known = audit_tests().get(test)
+    column = known and known.in_column(audit.columns)
+    return Selection(where=(Within(column),), sort=column).query if column else None
 
 
 def _accuracy(audit: Audit) -> float:

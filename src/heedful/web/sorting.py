@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from heedful.auditing.questions import audit_tests
 from heedful.auditing.record import Audit, plain
 from heedful.auditing.selection import Rows, Selection, column_of, select
 from heedful.errors import DataError, UsageError
@@ -17,13 +18,12 @@ from heedful.web.shelf import Shelf
 
 PREVIEW = 240  # characters of a document in a row
 ORDERS_KEPT = 16  # selections that are remembered: scrolling asks for the same one again and again
-# What a table shows unless it is asked for other columns, where the audit has them.
-USUAL_COLUMNS = (
-    "probability",
-    "kendall_tau_leave-one-out",
-    "epsilon_max_jsd",
-    "comprehensiveness_attention",
-)
+
+
+def usual_columns(audit: Audit) -> list[str]:
+    """What a table shows unless it is asked for other columns, where the audit has them."""
+    of_tests = [test.column for test in audit_tests().values() if test.is_usual_column]
+    return [column for column in ("probability", *of_tests) if column in audit.columns]
 
 
 class Clerk:
@@ -82,7 +82,7 @@ class Clerk:
     ) -> forms.Documents:
         """Some rows of the chosen documents."""
         audit = self.shelf.audit(name)
-        shown = list(columns) or [one for one in USUAL_COLUMNS if one in audit.columns]
+        shown = list(columns) or usual_columns(audit)
         for column in shown:
             column_of(audit, column)
         chosen = self._chosen(name, audit, selection)

@@ -3,9 +3,14 @@
 from importlib import import_module
 from pkgutil import iter_modules
 
-from heedful.auditing.questions.question import AuditSettings, Question, questions
+from heedful.auditing.questions.question import (
+    AuditSettings,
+    Question,
+    audit_tests,
+    questions,
+)
 
 for _module in iter_modules(__path__, prefix=f"{__name__}."):
     import_module(_module.name)
 
-__all__ = ["AuditSettings", "Question", "questions"]
+__all__ = ["AuditSettings", "Question", "audit_tests", "questions"]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from heedful.auditing.audit_tests import AuditTest
 from heedful.auditing.metrics.ranking import kendall_tau, pearson, top_overlap, weighted_tau
 from heedful.auditing.questions.question import (
     Chunk,
@@ -25,6 +26,32 @@ AGREEMENTS: dict[str, Agreement] = {
     "pearson": pearson,
     "top_overlap": top_overlap,
 }
+MEISTER = "Meister et al. 2021"
+PAPERS = {"kendall_tau": "Jain & Wallace 2019"}  # all others are ours, beside it
+COMPARED = ("kendall_tau", "weighted_tau")
+
+
+def _test(agreement: str, measure: str) -> AuditTest:
+    is_of_states, is_compared = measure in OF_STATES, agreement in COMPARED
+    return AuditTest(
+        f"{agreement} with {measure}",
+        "higher",
+        MEISTER if is_of_states else PAPERS.get(agreement, "ours, beside tau"),
+        "random weights",
+        "the other measure of importance",
+        f"{agreement}_{measure}",
+        # Weights times states decide, so attention may rank states rightly and words wrongly.
+        is_settled_in_zoo=not is_of_states,
+        is_compared=is_compared and measure == "leave-one-out",
+        is_usual_column=(agreement, measure) == ("kendall_tau", "leave-one-out"),
+    )
+
+
+TESTS = {
+    (agreement, measure): _test(agreement, measure)
+    for agreement in AGREEMENTS
+    for measure in (*OF_INPUTS, *(OF_STATES if agreement == "kendall_tau" else ()))
+}
 
 
 @questions.register("agreeing")
@@ -35,6 +62,7 @@ class Agreeing(Question):
     name = "agreeing"
     place = 3
     asks = "Does it rank words as measured importance does?"
+    tests = tuple(TESTS.values())
 
     def measure(self, chunk: Chunk) -> Measured:
         """Agreement with each measure, of attention, of random weights, of the other measure."""
@@ -64,12 +92,9 @@ class Agreeing(Question):
         """Each agreement between random weights and the other measure of importance."""
         columns = found.columns
         tests = []
-        for name in AGREEMENTS:
-            for measure in (*OF_INPUTS, *OF_STATES):
-                named = f"{name}_{measure}"
-                if named in columns:
-                    ceiling = columns.get(f"{named}_other", 1.0)
-                    floor = columns[f"{named}_random"]
-                    title = f"{name} with {measure}"
-                    tests.append(found.test(title, "higher", columns[named], floor, ceiling))
+        for test in TESTS.values():
+            named = str(test.column)
+            if named in columns:
+                ceiling = columns.get(f"{named}_other", 1.0)
+                tests.append(found.test(test, columns[named], columns[f"{named}_random"], ceiling))
         return Conclusion(tuple(tests))

@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 from numpy import ndarray
 
+from heedful.auditing.audit_tests import AuditTest
 from heedful.auditing.metrics.divergence import js_divergence
 from heedful.auditing.metrics.erasure import fraction_to_flip
 from heedful.auditing.questions.question import (
@@ -25,6 +26,21 @@ from heedful.counterfactual.simple import Permuted, uniform
 ORDERS = ("attention-x-gradient", "contribution")  # the best importance order is one of these
 NOTHING = 1e-9  # a move of the prediction below this is none
 
+MOVES = tuple(
+    AuditTest(
+        name, "higher", paper, "0", "the move from losing all evidence (a zero context)", column,
+        is_compared=name == "permutation", defined_by=("moved",),
+    )
+    for name, paper, column in (
+        ("permutation", "Jain & Wallace 2019", "permuted_tvd"),
+        ("uniform", "Tutek & Šnajder 2020", "uniform_tvd"),
+    )
+)  # fmt: skip
+ERASE_UNTIL_FLIP = AuditTest(
+    "erase until flip", "lower", "Serrano & Smith 2019", "5 random orders",
+    "the best of attention × gradient and contribution", "flip_share_attention",
+)  # fmt: skip
+
 
 @questions.register("decisive")
 @dataclass(frozen=True)
@@ -35,6 +51,7 @@ class Decisive(Question):
     place = 1
     asks = "Does the prediction move when the attention moves?"
     needs = Decides
+    tests = (*MOVES, ERASE_UNTIL_FLIP)
 
     def measure(self, chunk: Chunk) -> Measured:
         """Total variation between predictions, and shares of the support erased."""
@@ -72,16 +89,17 @@ class Decisive(Question):
         reach = f"all weight on one word could move it by {np.nanmean(reachable):.3f} on average"
         moves = [
             found.test(
-                name, "higher", columns[column], 0.0, columns["no_evidence_tvd"],
+                move, columns[str(move.column)], 0.0, columns["no_evidence_tvd"],
                 note=reach, cannot_move=cannot_move,
             )
-            for name, column in (("permutation", "permuted_tvd"), ("uniform", "uniform_tvd"))
+            for move in MOVES
         ]  # fmt: skip
         candidates = {o: f"flip_share_{o}" for o in ORDERS if f"flip_share_{o}" in columns}
         value, floor = columns["flip_share_attention"], columns["flip_share_random"]
-        best, chosen = cross_fitted_best(columns, candidates, "lower", found.rng)
+        rng = found.rng_for("best order")
+        best, chosen = cross_fitted_best(columns, candidates, ERASE_UNTIL_FLIP.better, rng)
         note = f"best order: {chosen}"
-        flip = found.test("erase until flip", "lower", value, floor, best, note=note)
+        flip = found.test(ERASE_UNTIL_FLIP, value, floor, best, note=note)
         further = columns["top_erased_jsd"] - columns["other_erased_jsd"]
         facts = (
             found.fact(

@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Int
 from numpy import ndarray
 
+from heedful.auditing.audit_tests import AuditTest
 from heedful.auditing.metrics.corpus import auc_terms
 from heedful.auditing.questions.question import (
     Chunk,
@@ -22,6 +23,11 @@ from heedful.auditing.twins import Twins
 NEUTRAL, NO_KIND = -1, -2
 SHOWN_WORDS = 400  # of each kind, in the table of words
 
+ATTENTION_SCORE_AUC = AuditTest(
+    "attention-score AUC", "higher", "Sun & Lu 2020", "0.5", "AUC of the absolute polarity score",
+    defined_by=("evidence_mass", "relative_mass"),
+)  # fmt: skip
+
 
 @questions.register("discerning")
 @dataclass(frozen=True)
@@ -32,6 +38,7 @@ class Discerning(Question):
     place = 7
     asks = "Do words tied to a label get higher attention scores than neutral words, everywhere?"
     needs = KnowsWords
+    tests = (ATTENTION_SCORE_AUC,)
 
     def why_not(self, subject: Subject, twins: Twins) -> str:
         """Scores before the projection are needed too."""
@@ -72,7 +79,7 @@ class Discerning(Question):
             for values in (words["score"], np.abs(words["polarity"]))
         ]
         note = f"{int(is_polar.sum()):,} polar and {int((~is_polar).sum()):,} neutral words"
-        test = found.test("attention-score AUC", "higher", areas[0], 0.5, areas[1], note=note)
+        test = found.test(ATTENTION_SCORE_AUC, areas[0], 0.5, areas[1], note=note)
         return Conclusion((test,), {"words": _word_table(found)})
 
 

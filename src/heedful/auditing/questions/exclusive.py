@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
+from heedful.auditing.audit_tests import AuditTest
 from heedful.auditing.frontier import area_interval, frontier, tvd_terms
 from heedful.auditing.metrics.divergence import max_js_divergence
 from heedful.auditing.questions.question import (
@@ -29,6 +30,15 @@ CONTROL = "mlp-trained"
 CONTROL_ADVERSARY = "mlp-against-"
 AT_JSD = 0.4
 
+EPSILON_MAX_JSD = AuditTest(
+    "epsilon-max JSD", "lower", "Jain & Wallace 2019", "the largest JSD there is", "0",
+    "epsilon_max_jsd", is_compared=True, is_usual_column=True,
+)  # fmt: skip
+TVD_AT_JSD = AuditTest(
+    f"TVD at JSD {AT_JSD}", "higher", "Wiegreffe & Pinter 2019", "0",
+    "that of a model that sees one word at a time", needs_retraining=True,
+)  # fmt: skip
+
 
 @questions.register("exclusive")
 @dataclass(frozen=True)
@@ -39,6 +49,7 @@ class Exclusive(Question):
     place = 2
     asks = "Could a very different attention have led to the same prediction?"
     needs = Decides
+    tests = (EPSILON_MAX_JSD, TVD_AT_JSD)
 
     def twins(self, settings: AuditSettings, run: Settings) -> tuple[Twin, ...]:
         """Adversaries of the run, and of a model that sees one word at a time."""
@@ -85,7 +96,7 @@ class Exclusive(Question):
         )
         if (np.isnan(value) & ~np.isnan(most)).any():
             note += f"; sought in a sample of {counted(int((~np.isnan(value)).sum()), 'document')}"
-        test = found.test("epsilon-max JSD", "lower", value, most, 0.0, note=note)
+        test = found.test(EPSILON_MAX_JSD, value, most, 0.0, note=note)
         trained = self._frontier(found)
         return Conclusion((test, *trained.tests), trained.evidence)
 
@@ -108,9 +119,7 @@ class Exclusive(Question):
                 note = (
                     f"of adversaries trained with weights {_named(own.weights)}, one training each"
                 )
-                tests = (
-                    found.test("TVD at JSD 0.4", "higher", own_terms, 0.0, ceiling, note=note),
-                )
+                tests = (found.test(TVD_AT_JSD, own_terms, 0.0, ceiling, note=note),)
         if not tests:
             facts.append(_unreached(found, own, control))
         return Conclusion(tests, {"frontier": tuple(rows), "facts": (*facts, *untrained)})
@@ -168,7 +177,7 @@ def _area(found: Found, model: str, points: Points) -> dict[str, object]:
     """The area under a frontier, from resampled documents."""
     reach = float(np.nanmean(points.jsd, axis=1).max())
     value, low, high, documents = area_interval(
-        points.jsd, points.tvd, found.rng, found.settings.bootstrap
+        points.jsd, points.tvd, found.rng_for(f"area, {model}"), found.settings.bootstrap
     )
     return {
         "question": found.question, "name": f"area under the TVD-JSD frontier, {model}",
@@ -180,10 +189,10 @@ def _area(found: Found, model: str, points: Points) -> dict[str, object]:
 def _unreached(found: Found, own: Points, control: Points | None) -> dict[str, object]:
     """Why there is no test of the frontier."""
     if control is None:
-        return found.no_fact("TVD at JSD 0.4", "no model that sees one word at a time beside it")
+        return found.no_fact(TVD_AT_JSD.name, "no model that sees one word at a time beside it")
     far = [float(np.nanmean(points.jsd, axis=1).max()) for points in (own, control)]
     note = f"not every frontier gets there: this model's {far[0]:.3f}, word by word {far[1]:.3f}"
-    return found.no_fact("TVD at JSD 0.4", note)
+    return found.no_fact(TVD_AT_JSD.name, note)
 
 
 def _named(weights: Sequence[float]) -> str:

@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
+from heedful.auditing.audit_tests import AuditTest
 from heedful.auditing.metrics.divergence import normalised_entropy
 from heedful.auditing.metrics.information import word_information
 from heedful.auditing.metrics.states import conicity
@@ -22,6 +23,15 @@ from heedful.auditing.subject import ShowsStates
 
 KINDS = ("embedded", "hidden", "untrained")  # the last where it can be had
 
+MUTUAL_INFORMATION = AuditTest(
+    "mutual information", "higher", "Tutek & Šnajder 2020",
+    "states shuffled among the words of their document", "the embeddings",
+)  # fmt: skip
+OWN_INFLUENCE = AuditTest(
+    "own influence", "higher", "Meister et al. 2021", "1/n", "1", "own_influence",
+    is_compared=True, defined_by=("own_influence",),
+)  # fmt: skip
+
 
 @questions.register("grounded")
 @dataclass(frozen=True)
@@ -32,6 +42,7 @@ class Grounded(Question):
     place = 5
     asks = "Does the state at a word still speak of that word?"
     needs = ShowsStates
+    tests = (MUTUAL_INFORMATION, OWN_INFLUENCE)
 
     def measure(self, chunk: Chunk) -> Measured:
         """Where states come from, on the sampled documents; words and states to cluster later."""
@@ -67,16 +78,16 @@ class Grounded(Question):
             frequent_words=settings.frequent_words,
             clusters=settings.clusters,
             seed=settings.seed,
-            rng=found.rng,
+            rng=found.rng_for("shuffled states"),
         )
         if information:
             value, floor, ceiling = (information[k] for k in ("hidden", "shuffled", "embedded"))
-            tests.append(found.test("mutual information", "higher", value, floor, ceiling))
+            tests.append(found.test(MUTUAL_INFORMATION, value, floor, ceiling))
             if (untrained := information.get("untrained")) is not None:
                 note = "the same encoder before training; shown beside, never a control"
                 facts.append(found.fact("mutual information, untrained", untrained, note))
         value, floor = columns["own_influence"], columns["even_influence"]
-        tests.append(found.test("own influence", "higher", value, floor, 1.0))
+        tests.append(found.test(OWN_INFLUENCE, value, floor, 1.0))
         facts += [
             found.fact("entropy of influence", columns["influence_entropy"], "0 to 1"),
             found.fact("conicity", columns["conicity"], "0 to 1; 1: all states point the same way"),

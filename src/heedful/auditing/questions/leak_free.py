@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray
 
+from heedful.auditing.audit_tests import AuditTest
 from heedful.auditing.questions.question import (
     AuditSettings,
     Chunk,
@@ -26,6 +27,11 @@ APPROXIMATORS = ("approximator-chosen", "approximator-others")
 SMALLEST_SHARE = 1e-3  # probabilities are kept this far from 0, so that no document outweighs all
 TREE_DOCUMENTS = 5000  # that a tree of the classifier is shown, at most
 
+MASK_ONLY_ACCURACY = AuditTest(
+    "mask-only accuracy", "lower", "Bai et al. 2021", "the model's own accuracy",
+    "the same forest shown uniform weights of the same lengths",
+)  # fmt: skip
+
 
 @questions.register("leak-free")
 @dataclass(frozen=True)
@@ -35,6 +41,7 @@ class LeakFree(Question):
     name = "leak-free"
     place = 6
     asks = "Can the label be read off the weights alone?"
+    tests = (MASK_ONLY_ACCURACY,)
 
     def twins(self, settings: AuditSettings, run: Settings) -> tuple[Twin, ...]:
         """Models that learn the answers from the chosen words, or from the others."""
@@ -73,16 +80,15 @@ class LeakFree(Question):
             for name, values in ((f"{kind}_hits", hits), (f"{kind}_log_share", log_share)):
                 columns[name] = np.full(len(labels), np.nan)
                 columns[name][kept] = values
-        ahead = paired_difference(right, columns["even_hits"], found.rng, found.settings.bootstrap)
+        rng = found.rng_for("accuracy over lengths")
+        ahead = paired_difference(right, columns["even_hits"], rng, found.settings.bootstrap)
         if not ahead.interval[0] > 0:
             return Conclusion(
                 evidence={"facts": tuple(_gap(found))},
                 reason="the model is no better than a classifier that sees only lengths "
                 f"({np.nanmean(right):.1%} and {np.nanmean(columns['even_hits']):.1%} right)",
             )
-        test = found.test(
-            "mask-only accuracy", "lower", columns["shown_hits"], right, columns["even_hits"]
-        )
+        test = found.test(MASK_ONLY_ACCURACY, columns["shown_hits"], right, columns["even_hits"])
         prior = np.full(len(labels), np.nan)
         prior[kept] = np.log(np.bincount(labels[kept])[labels[kept]] / kept.sum())
         told = found.fact(
@@ -156,7 +162,7 @@ def _cross_fitted(
 ) -> tuple[Float[ndarray, " documents"], Float[ndarray, " documents"]]:
     """Out-of-fold hits, and log probabilities of the true label, of a forest on the patterns."""
     from sklearn.ensemble import RandomForestClassifier
-    from sklearn.model_selection import StratifiedKFold, cross_val_predict
+    from sklearn.model_selection import StratifiedKFold
 
     # A tree grows with the documents that it is shown, and a hundred of them are held at once.
     is_large = len(labels) * (settings.folds - 1) // settings.folds > TREE_DOCUMENTS
@@ -165,11 +171,14 @@ def _cross_fitted(
         min_samples_leaf=5,
         max_samples=TREE_DOCUMENTS if is_large else None,
         random_state=settings.seed,
-        n_jobs=-1,
     )
     folds = StratifiedKFold(settings.folds, shuffle=True, random_state=settings.seed)
-    shares = cross_val_predict(forest, patterns, labels, cv=folds, method="predict_proba")
     classes, number = np.unique(labels, return_inverse=True)
+    shares = np.empty((len(labels), len(classes)))
+    for seen, held_out in folds.split(patterns, labels):
+        forest.set_params(n_jobs=-1).fit(patterns[seen], labels[seen])
+        # Trees that answer side by side are added up in any order: not the same number twice.
+        shares[held_out] = forest.set_params(n_jobs=1).predict_proba(patterns[held_out])
     hits = (classes[shares.argmax(axis=1)] == labels).astype(np.float64)
     of_label = np.clip(shares[np.arange(len(labels)), number], SMALLEST_SHARE, 1)
     return hits, np.log(of_label)

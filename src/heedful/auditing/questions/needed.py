@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Int
 from numpy import ndarray
 
+from heedful.auditing.audit_tests import AuditTest
 from heedful.auditing.questions.question import (
     AuditSettings,
     Chunk,
@@ -41,6 +42,12 @@ WORD_BY_WORD = {
     "mlp-adversary": "words one by one, an adversary's weights",
 }
 
+GAIN = AuditTest(
+    GAIN_TEST, "higher", "Wiegreffe & Pinter 2019",
+    "no controls: supported if the whole interval of the gain lies above 0.5 points, "
+    "contradicted if below", "", needs_retraining=True,
+)  # fmt: skip
+
 
 @questions.register("needed")
 @dataclass(frozen=True)
@@ -51,6 +58,7 @@ class Needed(Question):
     place = 8
     asks = "Does the model use attention at all on this task?"
     needs = Decides
+    tests = (GAIN,)
 
     def twins(self, settings: AuditSettings, run: Settings) -> tuple[Twin, ...]:
         """The model with uniform weights, and models that see one word at a time."""
@@ -101,7 +109,7 @@ class Needed(Question):
             np.stack([columns[f"{kind}{seed}"] for seed in seeds])
             for kind in ("right_seed_", "right_uniform_seed_")
         )
-        gain = over_seeds(own - even, found.rng, bootstrap)
+        gain = over_seeds(own - even, found.rng_for(GAIN.name), bootstrap)
         if not gain.documents:
             return Conclusion(reason=NO_LABELS)
         low, high = gain.interval
@@ -123,7 +131,7 @@ class Needed(Question):
         if found.twins.otherwise:
             note = f"{note}; uniform twins were trained {found.twins.otherwise}: not judged"
             judgement = "reported"
-        test = TestResult(found.question, GAIN_TEST, "higher", score, judgement, note)
+        test = TestResult(found.question, GAIN.name, GAIN.better, score, judgement, note)
         facts = [
             found.fact(f"accuracy, {words}", columns[f"right_{name.replace('-', '_')}"])
             for name, words in WORD_BY_WORD.items()

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from heedful.auditing.audit_tests import AuditTest
 from heedful.auditing.metrics.plausibility import auprc, f1_at_k, iou_precision, iou_recall
 from heedful.auditing.metrics.top import choose_top
 from heedful.auditing.questions.question import (
@@ -18,11 +19,21 @@ from heedful.auditing.questions.question import (
     pick,
     questions,
 )
-from heedful.auditing.questions.telling import BEST_OF
+from heedful.auditing.questions.telling import BEST_OF, ERASER
 from heedful.auditing.record import Column, TestResult
 from heedful.auditing.summary import score_f1
 
 SIMPLE = ("auprc", "token_f1")
+IOU_F1 = "iou_f1"
+TESTS = {
+    name: AuditTest(
+        name, "higher", ERASER, "random rankings",
+        "the best of leave-one-out, gradient × input and contribution",
+        None if name == IOU_F1 else f"{name}_attention",  # F1 of means is no mean of documents
+        is_compared=name == "auprc", defined_by=("evidence_mass", "relative_mass"),
+    )
+    for name in (*SIMPLE, IOU_F1)
+}  # fmt: skip
 IOU = ("iou_precision", "iou_recall")
 NO_MARKS = "no document carries words that people marked"
 
@@ -35,6 +46,7 @@ class Plausible(Question):
     name = "plausible"
     place = 10
     asks = "Does it point where people point?"
+    tests = tuple(TESTS.values())
 
     def measure(self, chunk: Chunk) -> Measured:
         """Every test for attention, each candidate of the ceiling, and random rankings."""
@@ -63,10 +75,11 @@ class Plausible(Question):
         tests = []
         for test in SIMPLE:
             candidates = {m: f"{test}_{m}" for m in measures}
-            best, chosen = cross_fitted_best(columns, candidates, "higher", found.rng)
+            rng = found.rng_for(f"best measure by {test}")
+            best, chosen = cross_fitted_best(columns, candidates, "higher", rng)
             value, floor = columns[f"{test}_attention"], columns[f"{test}_random"]
             note = f"best measure: {chosen}"
-            tests.append(found.test(test, "higher", value, floor, best, note=note))
+            tests.append(found.test(TESTS[test], value, floor, best, note=note))
         return Conclusion((*tests, self._iou_f1(found, measures)))
 
     def _iou_f1(self, found: Found, measures: list[str]) -> TestResult:
@@ -75,12 +88,13 @@ class Plausible(Question):
             np.stack([found.columns[f"{part}_{m}"] for m in ("attention", "random", *measures)])
             for part in IOU
         )
-        choice = cross_fitted_choice((precision + recall)[2:], "higher", found.rng)
+        rng = found.rng_for(f"best measure by {IOU_F1}")
+        choice = cross_fitted_choice((precision + recall)[2:], "higher", rng)
         best = (pick(precision[2:], choice), pick(recall[2:], choice))
         value, floor = ((precision[row], recall[row]) for row in (0, 1))
-        f1 = score_f1(value, floor, best, found.rng, found.settings.bootstrap)
+        f1 = score_f1(value, floor, best, found.rng_for(IOU_F1), found.settings.bootstrap)
         note = f"best measure: {chosen_names(measures, choice)}"
-        return found.judged("iou_f1", "higher", f1, note=note)
+        return found.judged(TESTS[IOU_F1], f1, note=note)
 
 
 def _tests(chunk: Chunk, ranking: np.ndarray) -> dict[str, Column]:

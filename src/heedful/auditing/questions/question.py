@@ -8,11 +8,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
+from zlib import crc32
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
+from heedful.auditing.audit_tests import AuditTest
 from heedful.auditing.metrics.registry import Better
 from heedful.auditing.record import Column, Table, TestResult
 from heedful.auditing.rules import judge
@@ -26,6 +28,8 @@ from heedful.registry import Registry
 from heedful.training.settings import Settings
 
 Columns = Mapping[str, Column]
+
+CONCLUDING = 2**31  # sets the random streams of conclusions apart from those of measuring
 
 # Fewer and longer steps than Jain & Wallace's, and a tolerance nearer to epsilon.
 SHORT_SEARCH = Adversarial(steps=20, learning_rate=0.5, tolerance=0.04)
@@ -151,7 +155,6 @@ class Found:
     is_right: Column  # 1 or 0; NaN without a label
     distinct: int  # different documents
     settings: AuditSettings
-    rng: np.random.Generator
     twins: Twins = field(default_factory=Twins)
 
     @property
@@ -159,10 +162,18 @@ class Found:
         """One number per document."""
         return self.measured.columns
 
+    def rng_for(self, purpose: str) -> np.random.Generator:
+        """A source of chance for one purpose of one question.
+
+        Every interval has its own, so that asking a question less, or adding a test or a measure,
+        changes no other number.
+        """
+        words = (crc32(word.encode()) for word in (self.question, purpose))
+        return np.random.default_rng([self.settings.seed, CONCLUDING, *words])
+
     def test(
         self,
-        name: str,
-        better: Better,
+        test: AuditTest,
         value: Column,
         floor: Column | float,
         ceiling: Column | float,
@@ -171,17 +182,18 @@ class Found:
         cannot_move: bool = False,
     ) -> TestResult:
         """A test from its value, floor and ceiling per document."""
-        found = score(value, floor, ceiling, self.rng, self.settings.bootstrap)
-        return self.judged(name, better, found, note=note, cannot_move=cannot_move)
+        rng = self.rng_for(test.name)
+        found = score(value, floor, ceiling, rng, self.settings.bootstrap)
+        return self.judged(test, found, note=note, cannot_move=cannot_move)
 
     def judged(
-        self, name: str, better: Better, found: Score, *, note: str = "", cannot_move: bool = False
+        self, test: AuditTest, found: Score, *, note: str = "", cannot_move: bool = False
     ) -> TestResult:
         """A test from its score; no score where floor and ceiling do not separate."""
-        judgement = judge(name, found, better, self.distinct, cannot_move=cannot_move)
-        if not found.separates(better):
+        judgement = judge(test.name, found, test.better, self.distinct, cannot_move=cannot_move)
+        if not found.separates(test.better):
             found = replace(found, score=np.nan, interval=NO_INTERVAL)
-        return TestResult(self.question, name, better, found, judgement, note)
+        return TestResult(self.question, test.name, test.better, found, judgement, note)
 
     def untrained(self, *prefixes: str) -> list[dict[str, object]]:
         """The twins that could not be trained, and why: nothing is left out in silence."""
@@ -198,7 +210,7 @@ class Found:
 
     def fact(self, name: str, values: Column, note: str = "") -> dict[str, object]:
         """A mean with its interval: evidence that no control stands beside."""
-        mean = estimate(values, self.rng, self.settings.bootstrap)
+        mean = estimate(values, self.rng_for(name), self.settings.bootstrap)
         low, high = mean.interval
         described = {"question": self.question, "name": name, "note": note}
         return {
@@ -222,6 +234,7 @@ class Question(ABC):
     place: ClassVar[int]  # among the ten
     asks: ClassVar[str]
     needs: ClassVar[type[Subject]] = Subject  # type: ignore[type-abstract]
+    tests: ClassVar[tuple[AuditTest, ...]]  # what `conclude` may give
 
     def twins(self, settings: AuditSettings, run: Settings) -> tuple[Twin, ...]:
         """Models trained anew that a deep audit asks beside the run."""
@@ -241,6 +254,12 @@ class Question(ABC):
 
 
 questions: Registry[Question] = Registry("question")
+
+
+def audit_tests() -> dict[str, AuditTest]:
+    """The tests of all questions by name, in the order of the questions."""
+    in_order = sorted(questions.values(), key=lambda question: question.place)
+    return {test.name: test for question in in_order for test in question.tests}
 
 
 def cross_fitted_best(

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from heedful.auditing.audit_tests import AuditTest
 from heedful.auditing.questions.needed import SEED
 from heedful.auditing.questions.question import (
     AuditSettings,
@@ -20,6 +21,11 @@ from heedful.counterfactual.simple import Permuted
 from heedful.errors import counted
 from heedful.training.settings import Settings
 
+JSD_BETWEEN_SEEDS = AuditTest(
+    "JSD between seeds", "lower", "Wiegreffe & Pinter 2019", "JSD from the same weights permuted",
+    "0", "seed_jsd", needs_retraining=True,
+)  # fmt: skip
+
 
 @questions.register("stable")
 @dataclass(frozen=True)
@@ -30,6 +36,7 @@ class Stable(Question):
     place = 9
     asks = "Would another seed have told another story?"
     needs = Decides
+    tests = (JSD_BETWEEN_SEEDS,)
 
     def twins(self, settings: AuditSettings, run: Settings) -> tuple[Twin, ...]:
         """The same training with other seeds."""
@@ -59,7 +66,7 @@ class Stable(Question):
         """Between permuted weights and none at all: lower is better."""
         columns = found.columns
         test = found.test(
-            "JSD between seeds", "lower", columns["seed_jsd"], columns["permuted_jsd"], 0.0,
+            JSD_BETWEEN_SEEDS, columns["seed_jsd"], columns["permuted_jsd"], 0.0,
             note=f"median over {counted(len(found.twins.named(SEED)), 'other seed')}",
         )  # fmt: skip
         moved = found.fact("prediction moved by the seed", columns["seed_tvd"], "mean TVD")

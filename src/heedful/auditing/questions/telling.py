@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray
 
+from heedful.auditing.audit_tests import AuditTest
 from heedful.auditing.erasing import Ranking, erase_greedily, predict_sets, tops_of_size
 from heedful.auditing.metrics.erasure import (
     accuracy_drop,
@@ -32,10 +33,20 @@ from heedful.auditing.summary import estimate
 # What the ceiling is chosen from. Leave-one-out alone fails where two words say the same.
 BEST_OF = ("leave-one-out", "gradient-x-input", "contribution")
 GREEDY = "greedy erasure"
-TESTS = (
-    "comprehensiveness", "sufficiency", "accuracy_drop",
-    "post_hoc_accuracy_own", "post_hoc_accuracy_gold",
-)  # fmt: skip
+ERASER, VAT = "DeYoung et al. 2020 (ERASER)", "Zhou et al. (VAT)"
+RANKINGS = "20 random rankings of all words"
+TESTS = {
+    name: AuditTest(
+        name, metrics[name].better, paper, RANKINGS,
+        "the best of leave-one-out, gradient × input, contribution and greedy erasure",
+        f"{name}_attention", is_compared=paper is ERASER,
+        is_usual_column=name == "comprehensiveness",
+    )
+    for name, paper in (
+        ("comprehensiveness", ERASER), ("sufficiency", ERASER), ("accuracy_drop", VAT),
+        ("post_hoc_accuracy_own", VAT), ("post_hoc_accuracy_gold", VAT),
+    )
+}  # fmt: skip
 CURVES = ("probability_drop", "accuracy_drop", "kept_own", "kept_gold")
 ON_CURVES = ("attention", *BEST_OF, "random")
 
@@ -50,6 +61,7 @@ class Telling(Question):
     name = "telling"
     place = 4
     asks = "Take its top words away: does the decision fall? Keep only them: does it stand?"
+    tests = tuple(TESTS.values())
 
     def measure(self, chunk: Chunk) -> Measured:
         """Every test for attention, each candidate of the ceiling, and random rankings.
@@ -94,16 +106,16 @@ class Telling(Question):
         """Each test between random rankings and the best measure."""
         columns = found.columns
         tests = []
-        for test in TESTS:
-            if np.isnan(columns[f"{test}_attention"]).all():
+        for name, test in TESTS.items():
+            if np.isnan(columns[f"{name}_attention"]).all():
                 continue  # accuracy needs labels
-            better = metrics[test].better
-            known = {m: f"{test}_{m}" for m in (*BEST_OF, GREEDY)}
+            known = {m: f"{name}_{m}" for m in (*BEST_OF, GREEDY)}
             candidates = {m: column for m, column in known.items() if column in columns}
-            best, chosen = cross_fitted_best(columns, candidates, better, found.rng)
-            value, floor = columns[f"{test}_attention"], columns[f"{test}_random"]
+            rng = found.rng_for(f"best measure by {name}")
+            best, chosen = cross_fitted_best(columns, candidates, test.better, rng)
+            value, floor = columns[f"{name}_attention"], columns[f"{name}_random"]
             note = f"best measure: {chosen}"
-            tests.append(found.test(test, better, value, floor, best, note=note))
+            tests.append(found.test(test, value, floor, best, note=note))
         evidence = {"curves": _curve_table(found), "measures": _measure_table(found)}
         return Conclusion(tuple(tests), evidence)
 
@@ -242,10 +254,11 @@ def _measure_table(found: Found) -> Table:
     rows = []
     for measure in (*names, "random"):
         column = np.where(sampled, columns[f"comprehensiveness_{measure}"], np.nan)
-        mean = estimate(column, found.rng, bootstrap)
-        over = estimate(column - columns["comprehensiveness_attention"], found.rng, bootstrap)
+        rng = found.rng_for(f"ranking of {measure}")
+        mean = estimate(column, rng, bootstrap)
+        over = estimate(column - columns["comprehensiveness_attention"], rng, bootstrap)
         kept = estimate(
-            np.where(sampled, columns[f"sufficiency_{measure}"], np.nan), found.rng, bootstrap
+            np.where(sampled, columns[f"sufficiency_{measure}"], np.nan), rng, bootstrap
         )
         rows.append(
             {

@@ -1,0 +1,34 @@
+"""What a test of an audit is: one definition that report, compare, page, calibration and docs read.
+
+A question declares its tests (`Question.tests`); `heedful.auditing.questions.audit_tests()` has all
+of them by name. Whether a test is judged follows from the operating points, not from here.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from heedful.auditing.metrics.registry import Better
+from heedful.auditing.record import Column
+
+
+@dataclass(frozen=True)
+class AuditTest:
+    """One test of a question, read between a floor and a ceiling on the same documents."""
+
+    name: str  # as audit.json and the operating points name it
+    better: Better
+    paper: str  # where the test comes from; "ours" with what it stands beside, if from none
+    floor: str  # what a worthless explanation scores, in words
+    ceiling: str  # what the best available one scores, in words
+    column: str | None = None  # a number per document in per_example.parquet; None: corpus-level
+    needs_retraining: bool = False  # asked only in deep audits
+    is_compared: bool = False  # `compare` tests its paired differences
+    is_usual_column: bool = False  # the page's table of documents shows it unasked
+    # What the zoo checks its models by. A test that measures the same thing defines the truth there
+    # and has no power of its own.
+    defined_by: tuple[str, ...] = ()
+    is_settled_in_zoo: bool = True  # whether what is known of the zoo's models says how it must end
+
+    def in_column(self, columns: Mapping[str, Column]) -> str | None:
+        """Its column, if an audit has it."""
+        return self.column if self.column in columns else None
