@@ -24,7 +24,7 @@ from heedful.importance.explanation import USUAL_MEASURES, Explanation
 from heedful.importance.measure import Measure
 from heedful.jobs.progress import JobLines
 from heedful.model.precision import Precision
-from heedful.runs import RunFolder
+from heedful.runs import RunFolder, held
 from heedful.text.documents import Document, Documents
 from heedful.training.trained import Trained
 
@@ -79,7 +79,10 @@ def audit(
     if deep is not None:
         if judge is not None:
             raise DataError("a deep audit from Python judges by the model itself: drop `judge`.")
-        twins = _train_twins(classifier, settings or AuditSettings(), asked, Path(deep), training)
+        with held(deep):
+            twins = _train_twins(
+                classifier, settings or AuditSettings(), asked, Path(deep), training
+            )
     if isinstance(classifier, Classifier):
         check_is_fitted(classifier)
         classifier = ClassifierSubject(classifier.trained_, measures, precision)

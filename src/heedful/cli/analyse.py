@@ -18,6 +18,7 @@ _TRAINING = "Analyses that train"
 
 
 def analyse(
+    context: typer.Context,
     name: Annotated[
         str, typer.Argument(help="As in information:clusters=500; see `heedful list analyses`.")
     ],
@@ -62,6 +63,7 @@ def analyse(
     """
     from dataclasses import replace
 
+    from heedful import runs
     from heedful.analysis.instruments import analyses
     from heedful.analysis.instruments.family import OfHistory, OfRun, OfTraining
     from heedful.cli import show
@@ -71,6 +73,7 @@ def analyse(
     analysis = analyses.make(name)
     given = _arguments(analysis, of or [])
     within(0, 2**32 - 1, seed=seed)
+    context.with_resource(runs.held(output))
     if output is not None:
         RunFolder.new(output)  # refuses one that holds anything, before work begins
     flags = {"encoder": encoder, "alignment": alignment, "profile": profile, "epochs": epochs}
@@ -94,8 +97,6 @@ def analyse(
         return
     _show(found)
     if output is not None:
-        from heedful import runs
-
         show.result(f"\nreport: {output / runs.REPORT}")
 
 

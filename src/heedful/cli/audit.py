@@ -17,10 +17,13 @@ from heedful.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from heedful.auditing.folder import AuditFolder
+    from heedful.auditing.record import Audit
     from heedful.text.documents import Documents
 
 
 def audit(
+    context: typer.Context,
     run: Annotated[
         str, typer.Argument(help="A run folder, or hf:FOLDER_OR_NAME of a Hugging Face classifier.")
     ],
@@ -89,6 +92,7 @@ def audit(
     from heedful.auditing.of_run import described, request_of, unseen
     from heedful.auditing.parts import PartsInFolder
     from heedful.auditing.questions import AuditSettings
+    from heedful.auditing.record import Audit
     from heedful.auditing.subjects import ClassifierSubject
     from heedful.cli import show
     from heedful.cli.audit_hf import HF, audit_transformer, refuse_options
@@ -113,8 +117,8 @@ def audit(
             }
         )  # fmt: skip
         audit_transformer(
-            run.removeprefix(HF), data, output, readout, heads, ask, seed, device, exactness,
-            quiet, json,
+            context, run.removeprefix(HF), data, output, readout, heads, ask, seed, device,
+            exactness, quiet, json,
             documents_to_audit(data, text, label, data_dir), documents, seconds, fail_on, resume,
         )  # fmt: skip
         return
@@ -136,7 +140,7 @@ def audit(
         left_out = counted(len(found[0]) - len(chosen), "document")
         show.note(f"note: {left_out} left out, trained on; --include-trained audits them too")
     settings = replace(settings, rationale_words=found[1])
-    _check_place(output, resume)
+    place = enter(context, output, resume, quiet)
     twins = None
     if plan is not None:
         twins = plan.twins(settings, ask, None if judge == "self" else Path(judge), quiet)
@@ -148,6 +152,11 @@ def audit(
             has_budget=seconds is not None, judge=judge, twins=asked_twins, precision=exactness,
         )  # fmt: skip
         parts = PartsInFolder(output, asked)
+    if place is not None and place.is_done:
+        place.check_known()
+        show.note(f"{output} is finished already; nothing to do.")
+        _report(Audit.load(place.path), output, json, fail_on)
+        return
     total = min(len(chosen), documents or len(chosen))
     with show.DocumentBar(total, is_shown=not quiet) as bar:
         result = audit(
@@ -172,6 +181,14 @@ def audit(
         result.save(output)
         result.to_html(output / runs.REPORT)
         parts.clear()
+    _report(result, output, json, fail_on)
+
+
+def _report(result: "Audit", output: Path | None, json: bool, fail_on: str | None) -> None:
+    """Show an audit, and leave with code 1 if its verdict is too bad."""
+    from heedful import runs
+    from heedful.cli import show
+
     if json:
         show.as_json(result.to_dict())
     else:
@@ -207,23 +224,22 @@ def documents_to_audit(
     return corpus.test, mean_rationale_words(corpus.train) if has_marks else None
 
 
-def _check_place(output: Path | None, resume: bool) -> None:
-    """Refuse a folder that holds anything but, with --resume, an unfinished audit."""
-    from heedful import runs
+def enter(
+    context: typer.Context, output: Path | None, resume: bool, quiet: bool
+) -> "AuditFolder | None":
+    """The folder of an audit, checked and held until the command ends."""
+    from heedful.auditing.folder import AuditFolder
+    from heedful.cli import show
     from heedful.errors import UsageError
-    from heedful.runs import RunFolder
+    from heedful.runs import held
 
     if output is None:
         if resume:
             raise UsageError("--resume goes on with what is kept in a folder: give it with -o.")
-        return
-    has_twins_only = (output / runs.TWINS).is_dir() and not (output / runs.AUDIT).is_file()
-    is_unfinished = (output / runs.PARTS).is_dir() or has_twins_only
-    if not resume:
-        if is_unfinished:
-            raise UsageError(
-                f"{output} holds an unfinished audit: go on with --resume, or choose another."
-            )
-        RunFolder.new(output)
-    elif not is_unfinished:
-        raise UsageError(f"{output} holds no unfinished audit to resume.")
+        return None
+    context.with_resource(held(output))
+    place = AuditFolder(output)
+    note = place.check(resume)
+    if note and not quiet:
+        show.note(f"note: {note}")
+    return place

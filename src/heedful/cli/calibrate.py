@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 
 def calibrate(
+    context: typer.Context,
     output: Annotated[
         Path, typer.Option("-o", "--output", help="Folder of the models, the page and the points.")
     ],
@@ -40,6 +41,8 @@ def calibrate(
     from heedful.jobs.progress import JobWatcher
     from heedful.report.calibration import write_calibration
     from heedful.sweeps.progress import SweepLines
+
+    context.with_resource(runs.held(output))
 
     def call(watcher: JobWatcher) -> "Calibration":
         return calibrate(

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 
 def compare(
+    context: typer.Context,
     folders: Annotated[
         list[Path], typer.Argument(help="Audit folders, or run folders with --data.")
     ],
@@ -49,6 +50,7 @@ def compare(
     from heedful.runs import RunFolder
     from heedful.training.trained import Trained
 
+    context.with_resource(runs.held(output))
     if output is not None:
         RunFolder.new(output)
     if len({folder.resolve() for folder in folders}) < len(folders):

@@ -20,6 +20,7 @@ AUDITS = "audits"  # their folder, beside the runs
 
 
 def demo(
+    context: typer.Context,
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the two runs.")] = Path(
         "heedful-demo"
     ),
@@ -27,9 +28,11 @@ def demo(
 ) -> None:
     """Train two small classifiers on real film reviews, audit their attention, write a report."""
     from heedful.cli import show
+    from heedful.runs import held
     from heedful.text.datasets import load
     from heedful.training.settings import Settings
 
+    context.with_resource(held(output))
     corpus = load(CORPUS)
     models = {
         "bilstm": ("reads the whole sentence before it attends", Settings()),

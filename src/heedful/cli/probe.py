@@ -24,6 +24,7 @@ def experiments() -> None:
 
 @probe.command("shortcuts")
 def shortcuts(
+    context: typer.Context,
     data: Annotated[str, typer.Argument(help="Documents: a file, a folder or a corpus name.")],
     output: Annotated[
         Path | None,
@@ -71,6 +72,7 @@ def shortcuts(
     }
     chosen = {name: value for name, value in given.items() if value is not None}
     settings = from_plain(ShortcutSettings, chosen)
+    context.with_resource(runs.held(output))
     if output is not None:
         RunFolder.new(output)
     corpus = find_corpus(data, text=text, label=label, data_dir=data_dir)
@@ -87,8 +89,6 @@ def shortcuts(
     if output is not None:
         from heedful.report.probe import write_probe
 
-        with runs.environment_failures(output):
-            output.mkdir(parents=True, exist_ok=True)
         found.save(output)
         write_probe(output / runs.REPORT, found)
     if json:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 
 def reproduce(
+    context: typer.Context,
     paper: Annotated[str, typer.Argument(help="As in sun-lu; `heedful list papers` has all.")],
     output: Annotated[
         Path | None,
@@ -59,6 +60,8 @@ def reproduce(
             data=tuple(data) if data else None, on=on, cores=cores, device=device, watcher=watcher,
         )  # fmt: skip
 
+    for experiment in chosen:  # others may be done again beside them, from the same runs
+        context.with_resource(runs.held(place / experiment.key))
     command = f"heedful reproduce {' '.join(sys.argv[2:])}"
     found = []
     for experiment in chosen:
