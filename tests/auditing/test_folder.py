@@ -23,6 +23,7 @@ from heedful.errors import RunError
         ([runs.REQUEST, runs.AUDIT, "twins/seed-1/config.json"], "done"),
         ([runs.READINGS, "1-last-cls/audit.json", "1-last-cls/request.json"], "done"),
         (["poem.txt"], "other"),
+        (["audit/audit.json", "audit/request.json", "another/parts/000000.safetensors"], "other"),
     ],
 )
 def test_a_folder_says_how_far_its_audit_has_come(tmp_path: Path, files, state):

@@ -51,9 +51,24 @@ def ended(process: subprocess.Popen[str]) -> tuple[int, str, str]:
     return process.returncode, out, err
 
 
+WAITING = """
+import os, time
+from pathlib import Path
+import heedful, heedful.auditing.subjects, heedful.cli.app
+Path(f"ready-{os.getpid()}").touch()
+while not Path("go").exists():
+    time.sleep(0.005)
+"""
+
+
 def together(*commands: tuple[object, ...]) -> list[tuple[int, str, str]]:
-    """All at once; what came of each, the one that did it first."""
-    return sorted(map(ended, [started(*command) for command in commands]))
+    """All at once, once all is imported; what came of each, the one that did it first."""
+    both = [started(*command, before=WAITING) for command in commands]
+    while len(list(Path().glob("ready-*"))) < len(both):
+        assert all(process.poll() is None for process in both)
+        time.sleep(0.05)
+    Path("go").touch()
+    return sorted(map(ended, both))
 
 
 def test_of_two_trainings_started_together_one_is_refused_and_nothing_is_mixed(data):

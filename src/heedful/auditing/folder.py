@@ -35,7 +35,8 @@ class AuditFolder:
 
     def _has(self, name: str) -> bool:
         """Whether there is such a file in the folder, or in that of a reading."""
-        return any(place.exists() for place in (self.path / name, *self.path.glob(f"*/{name}")))
+        of_readings = self.path.glob(f"[0-9]*-*/{name}")  # as `folders_of` names their folders
+        return (self.path / name).exists() or any(of_readings)
 
     def check(self, resume: bool) -> str:
         """Refuse a folder that holds anything but, to resume it, an audit; a note if it holds none.

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from heedful.cli.holding import holds_output
 from heedful.cli.options import DataDir, Device, LabelColumn, Quiet, TextColumn
 
 if TYPE_CHECKING:
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 _TRAINING = "Analyses that train"
 
 
+@holds_output
 def analyse(
-    context: typer.Context,
     name: Annotated[
         str, typer.Argument(help="As in information:clusters=500; see `heedful list analyses`.")
     ],
@@ -73,7 +74,6 @@ def analyse(
     analysis = analyses.make(name)
     given = _arguments(analysis, of or [])
     within(0, 2**32 - 1, seed=seed)
-    context.with_resource(runs.held(output))
     if output is not None:
         RunFolder.new(output)  # refuses one that holds anything, before work begins
     flags = {"encoder": encoder, "alignment": alignment, "profile": profile, "epochs": epochs}

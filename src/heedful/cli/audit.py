@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from heedful.cli.holding import holds_output
 from heedful.cli.options import (
     DataDir,
     Device,
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from heedful.text.documents import Documents
 
 
+@holds_output
 def audit(
-    context: typer.Context,
     run: Annotated[
         str, typer.Argument(help="A run folder, or hf:FOLDER_OR_NAME of a Hugging Face classifier.")
     ],
@@ -117,8 +118,8 @@ def audit(
             }
         )  # fmt: skip
         audit_transformer(
-            context, run.removeprefix(HF), data, output, readout, heads, ask, seed, device,
-            exactness, quiet, json,
+            run.removeprefix(HF), data, output, readout, heads, ask, seed, device, exactness,
+            quiet, json,
             documents_to_audit(data, text, label, data_dir), documents, seconds, fail_on, resume,
         )  # fmt: skip
         return
@@ -140,7 +141,7 @@ def audit(
         left_out = counted(len(found[0]) - len(chosen), "document")
         show.note(f"note: {left_out} left out, trained on; --include-trained audits them too")
     settings = replace(settings, rationale_words=found[1])
-    place = enter(context, output, resume, quiet)
+    place = enter(output, resume, quiet)
     twins = None
     if plan is not None:
         twins = plan.twins(settings, ask, None if judge == "self" else Path(judge), quiet)
@@ -224,20 +225,16 @@ def documents_to_audit(
     return corpus.test, mean_rationale_words(corpus.train) if has_marks else None
 
 
-def enter(
-    context: typer.Context, output: Path | None, resume: bool, quiet: bool
-) -> "AuditFolder | None":
-    """The folder of an audit, checked and held until the command ends."""
+def enter(output: Path | None, resume: bool, quiet: bool) -> "AuditFolder | None":
+    """The folder of an audit, if it may be written into."""
     from heedful.auditing.folder import AuditFolder
     from heedful.cli import show
     from heedful.errors import UsageError
-    from heedful.runs import held
 
     if output is None:
         if resume:
             raise UsageError("--resume goes on with what is kept in a folder: give it with -o.")
         return None
-    context.with_resource(held(output))
     place = AuditFolder(output)
     note = place.check(resume)
     if note and not quiet:

@@ -27,7 +27,6 @@ def refuse_options(given: Mapping[str, object]) -> None:
 
 
 def audit_transformer(
-    context: typer.Context,
     name: str,
     data: str,
     output: Path | None,
@@ -69,7 +68,7 @@ def audit_transformer(
 
     if resume and (output is None or seconds is not None):
         raise UsageError("--resume goes on with what is kept in -o, and takes no --budget here.")
-    place = enter(context, output, resume, quiet)
+    place = enter(output, resume, quiet)
     for readout in wanted or []:
         readouts.make(readout)
     if heads and ask is not None and "telling" not in ask:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from heedful.cli.holding import holds_output
 from heedful.cli.options import AsJson, AtOnce, Device, Engine, Quiet
 
 if TYPE_CHECKING:
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
     from heedful.calibration.record import Calibration
 
 
+@holds_output
 def calibrate(
-    context: typer.Context,
     output: Annotated[
         Path, typer.Option("-o", "--output", help="Folder of the models, the page and the points.")
     ],
@@ -41,8 +42,6 @@ def calibrate(
     from heedful.jobs.progress import JobWatcher
     from heedful.report.calibration import write_calibration
     from heedful.sweeps.progress import SweepLines
-
-    context.with_resource(runs.held(output))
 
     def call(watcher: JobWatcher) -> "Calibration":
         return calibrate(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from heedful.cli.holding import holds_output
 from heedful.cli.options import DataDir, Device, LabelColumn, Quiet, Sample, Seed, TextColumn
 
 if TYPE_CHECKING:
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
     from heedful.text.documents import Documents
 
 
+@holds_output
 def compare(
-    context: typer.Context,
     folders: Annotated[
         list[Path], typer.Argument(help="Audit folders, or run folders with --data.")
     ],
@@ -50,7 +51,6 @@ def compare(
     from heedful.runs import RunFolder
     from heedful.training.trained import Trained
 
-    context.with_resource(runs.held(output))
     if output is not None:
         RunFolder.new(output)
     if len({folder.resolve() for folder in folders}) < len(folders):

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
+from heedful.cli.holding import holds_output
+
 if TYPE_CHECKING:
     from heedful.text.documents import Corpus
     from heedful.training.settings import Settings
@@ -19,8 +21,8 @@ SAMPLED = 100  # of them, for what is costly
 AUDITS = "audits"  # their folder, beside the runs
 
 
+@holds_output
 def demo(
-    context: typer.Context,
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the two runs.")] = Path(
         "heedful-demo"
     ),
@@ -28,11 +30,9 @@ def demo(
 ) -> None:
     """Train two small classifiers on real film reviews, audit their attention, write a report."""
     from heedful.cli import show
-    from heedful.runs import held
     from heedful.text.datasets import load
     from heedful.training.settings import Settings
 
-    context.with_resource(held(output))
     corpus = load(CORPUS)
     models = {
         "bilstm": ("reads the whole sentence before it attends", Settings()),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from heedful.cli.holding import holds_output
 from heedful.cli.options import DataDir, Device, LabelColumn, Quiet, TextColumn
 
 if TYPE_CHECKING:
@@ -23,8 +24,8 @@ def experiments() -> None:
 
 
 @probe.command("shortcuts")
+@holds_output
 def shortcuts(
-    context: typer.Context,
     data: Annotated[str, typer.Argument(help="Documents: a file, a folder or a corpus name.")],
     output: Annotated[
         Path | None,
@@ -72,7 +73,6 @@ def shortcuts(
     }
     chosen = {name: value for name, value in given.items() if value is not None}
     settings = from_plain(ShortcutSettings, chosen)
-    context.with_resource(runs.held(output))
     if output is not None:
         RunFolder.new(output)
     corpus = find_corpus(data, text=text, label=label, data_dir=data_dir)

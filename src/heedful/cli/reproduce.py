@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 
 def reproduce(
-    context: typer.Context,
     paper: Annotated[str, typer.Argument(help="As in sun-lu; `heedful list papers` has all.")],
     output: Annotated[
         Path | None,
@@ -60,22 +59,21 @@ def reproduce(
             data=tuple(data) if data else None, on=on, cores=cores, device=device, watcher=watcher,
         )  # fmt: skip
 
-    for experiment in chosen:  # others may be done again beside them, from the same runs
-        context.with_resource(runs.held(place / experiment.key))
     command = f"heedful reproduce {' '.join(sys.argv[2:])}"
     found = []
     for experiment in chosen:
         folder = place / experiment.key
-        if quiet:
-            found.append(done_again(experiment, JobWatcher()))
-        else:
-            show.note(f"{paper}, {experiment.key}: {experiment.title}")
-            with SweepLines() as watcher:
-                found.append(done_again(experiment, watcher))
-        one = found[-1]
-        one.save(folder)
-        write_reproduction(folder / runs.REPORT, known, one)
-        write_page(folder, known, one, command)
+        with runs.held(folder):  # other experiments may be done beside it, on the same runs
+            if quiet:
+                found.append(done_again(experiment, JobWatcher()))
+            else:
+                show.note(f"{paper}, {experiment.key}: {experiment.title}")
+                with SweepLines() as watcher:
+                    found.append(done_again(experiment, watcher))
+            one = found[-1]
+            one.save(folder)
+            write_reproduction(folder / runs.REPORT, known, one)
+            write_page(folder, known, one, command)
         if not json:
             for row in [*claim_rows(one), *number_rows(one)]:
                 show.result("  ".join(row.values()))
