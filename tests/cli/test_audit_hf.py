@@ -176,11 +176,9 @@ AUTO = ("AutoModel", "AutoModelForSequenceClassification")
 def test_code_in_a_model_folder_is_never_run_whatever_standard_input_says(
     heedful, with_code, documents
 ):
-    data = Path("data.jsonl")
-    data.write_text(documents.read_text() * 4)
     for command in (
         ("audit", f"hf:{with_code}", documents),
-        ("train", data, "--pretrained", with_code, "-o", "run"),
+        ("train", documents, "--pretrained", with_code, "-o", "run"),
     ):
         answer = heedful(*command, stdin=b"yes\n" * 10)
         assert answer.code == 2, answer.err
@@ -190,16 +188,17 @@ def test_code_in_a_model_folder_is_never_run_whatever_standard_input_says(
         )
         assert "Do you wish to run" not in answer.out + answer.err
         assert not Path("trace").exists()
-    tokenizer = json.loads((with_code / "tokenizer_config.json").read_text())
-    tokenizer |= {"auto_map": {"AutoTokenizer": [None, "own_code.OwnTokenizer"]}}
-    tokenizer["tokenizer_class"] = "OwnTokenizer"
-    (with_code / "tokenizer_config.json").write_text(json.dumps(tokenizer))
-    config = json.loads((with_code / "config.json").read_text()) | {"model_type": "bert"}
-    config["architectures"] = ["BertForSequenceClassification"]
+
+
+def test_a_model_that_transformers_knows_too_is_audited_without_its_own_code(
+    heedful, with_code, documents
+):
+    config = json.loads((with_code / "config.json").read_text())
+    config |= {"model_type": "bert", "architectures": ["BertForSequenceClassification"]}
     (with_code / "config.json").write_text(json.dumps(config))
-    answer = heedful("audit", f"hf:{with_code}", documents, stdin=b"yes\n" * 10)
-    assert answer.code == 2
-    assert "the tokenizer of planted cannot be loaded without running" in answer.err
+    ask = ("--ask", "agreeing", "--readout", "last-cls", "--documents", "8")
+    answer = heedful("audit", f"hf:{with_code}", documents, *ask, stdin=b"yes\n" * 10)
+    assert answer.code == 0, answer.err
     assert not Path("trace").exists()
 
 
