@@ -27,7 +27,7 @@ from heedful.importance.explanation import USUAL_MEASURES, Explanation
 from heedful.importance.measure import Measure
 from heedful.jobs.progress import JobLines
 from heedful.model.precision import Precision
-from heedful.runs import RunFolder
+from heedful.runs import RunFolder, held
 from heedful.text.documents import Document, Documents
 from heedful.training.trained import Trained
 
@@ -94,7 +94,8 @@ def audit(
     if deep is not None:
         if judge is not None:
             raise DataError("a deep audit from Python judges by the model itself: drop `judge`.")
-        twins = _train_twins(classifier, plan.settings, asked, Path(deep), training)
+        with held(deep):
+            twins = _train_twins(classifier, plan.settings, asked, Path(deep), training)
     subject = _as_subject(classifier, measures, precision)
     prepared = prepare_audit(
         subject, documents, plan, about={"name": name}, judge=judge, twins=twins

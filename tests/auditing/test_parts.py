@@ -61,7 +61,17 @@ def test_parts_are_gone_once_the_audit_is_saved(tmp_path):
     parts = PartsInFolder(tmp_path, {})
     run(parts)
     parts.clear()
-    assert list(tmp_path.iterdir()) == []
+    assert [path.name for path in tmp_path.iterdir()] == ["request.json"]
+
+
+def test_a_part_of_another_request_is_never_taken(tmp_path):
+    PartsInFolder(tmp_path, {"seed": 0}).put(0, {})
+    (tmp_path / "request.json").unlink()  # as if a kill had come between
+    other = PartsInFolder(tmp_path, {"seed": 1})
+    assert other.get(0) is None
+    other.put(0, {})
+    assert other.get(0) == {}
+    assert PartsInFolder(tmp_path, {"seed": 1}).get(0) == {}
 
 
 def test_when_time_runs_out_a_fair_sample_has_been_audited():

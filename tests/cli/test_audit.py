@@ -122,7 +122,7 @@ def test_accuracy_on_the_sample_is_shown_beside_that_on_the_test_part(heedful, r
         (["DATA", "--budget", "0s"], "a duration is a number and s, m or h"),
         (["DATA", "--judge", "nowhere"], "no run folder at nowhere"),
         (["DATA", "--resume"], "--resume goes on with what is kept in a folder: give it with -o."),
-        (["DATA", "--resume", "-o", "new"], "new holds no unfinished audit to resume."),
+        (["DATA", "--resume", "-o", "."], "the output folder . exists already."),
     ],
 )
 def test_bad_requests_are_refused(heedful, run, data, arguments, sentence):
@@ -148,11 +148,33 @@ def test_an_audit_that_broke_off_is_resumed_to_the_same_answer(heedful, run, mar
         assert heedful("audit", run, marked, *ask, "-o", "audit").code == 3
     assert list(Path("audit/parts").glob("*.safetensors"))
     refused = heedful("audit", run, marked, *ask, "-o", "audit")
-    assert "audit holds an unfinished audit: go on with --resume" in refused.err
+    assert "audit holds an unfinished audit: continue it with --resume" in refused.err
     other = heedful("audit", run, marked, *ask, "-o", "audit", "--resume", "--seed", "5")
     assert "audit holds an audit begun with seed = 0, not 5" in other.err
     resumed = heedful("audit", run, marked, *ask, "-o", "audit", "--resume", "--json")
     assert resumed.out == whole
+
+
+def test_an_audit_that_was_not_begun_begins_and_one_that_is_done_says_so(heedful, run, marked):
+    ask = ("audit", run, marked, "--ask", "decisive", "--documents", "20", "-o", "audit")
+    new = heedful(*ask, "--resume", "--json")
+    assert new.code == 0, new.err
+    assert "note: there is no unfinished audit at audit, so a new one begins" in new.err
+    files = {path.name: path.stat().st_mtime_ns for path in Path("audit").iterdir()}
+    assert sorted(files) == ["audit.json", "per_example.parquet", "report.html", "request.json"]
+    done = heedful(*ask, "--resume", "--json")
+    assert done.code == 0, done.err
+    assert "audit is finished already; nothing to do." in done.err
+    assert json.loads(done.out) == json.loads(new.out)
+    assert files == {path.name: path.stat().st_mtime_ns for path in Path("audit").iterdir()}
+    other = heedful(*ask, "--resume", "--seed", "5")
+    assert other.code == 2
+    assert "audit holds an audit begun with seed = 0, not 5" in other.err
+    assert heedful(*ask, "--resume", "--fail-on", "not-safe").code == 1
+    Path("audit/request.json").unlink()
+    unknown = heedful(*ask, "--resume")
+    assert unknown.code == 2
+    assert "a finished audit that does not say what was asked of it" in unknown.err
 
 
 def test_a_budget_leaves_a_sample_and_says_how_much_wider_intervals_are(heedful, run, data):

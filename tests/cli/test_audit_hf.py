@@ -12,6 +12,7 @@ import torch
 import transformers
 from safetensors.torch import load_file, save_file
 
+import heedful as heedful_package
 from heedful.auditing.transformer import TransformerSubject
 from heedful.errors import EnvironmentFailure
 from tests.readouts.tiny import KINDS, fine_tuned, planted_documents, tiny_model, tiny_tokenizer
@@ -130,6 +131,94 @@ def test_a_killed_audit_goes_on(heedful, saved, documents, monkeypatch):
     assert answer.code == 0, answer.err
     assert answer.out.replace("audit/report", "whole/report") == whole
     assert not list(Path("audit").glob("*/parts"))
+    again = heedful(*ask, "-o", "audit", "--resume")
+    assert again.code == 0, again.err
+    assert "audit is finished already; nothing to do." in again.err
+    assert again.out == answer.out
+    swapped = (*ask[:-1], "value-norm", "-o", "audit", "--resume")
+    assert "begun with readings = ['last-cls', 'rollout']" in heedful(*swapped).err
+
+
+CODE = """
+from pathlib import Path
+
+Path({trace!r}).touch()  # what must never happen unasked
+
+from transformers import BertConfig, BertForSequenceClassification
+
+
+class OwnConfig(BertConfig):
+    model_type = "own"
+
+
+class OwnForSequenceClassification(BertForSequenceClassification):
+    config_class = OwnConfig
+"""
+
+
+@pytest.fixture
+def with_code(saved) -> Path:
+    """A model that only its own Python can load, which leaves a trace when it runs."""
+    own = {"AutoConfig": "OwnConfig", **dict.fromkeys(AUTO, "OwnForSequenceClassification")}
+    config = json.loads((saved / "config.json").read_text()) | {
+        "model_type": "own",
+        "architectures": ["OwnForSequenceClassification"],
+        "auto_map": {name: f"own_code.{kind}" for name, kind in own.items()},
+    }
+    (saved / "config.json").write_text(json.dumps(config))
+    (saved / "own_code.py").write_text(CODE.format(trace=str(Path("trace").absolute())))
+    return saved
+
+
+AUTO = ("AutoModel", "AutoModelForSequenceClassification")
+
+
+def test_code_in_a_model_folder_is_never_run_whatever_standard_input_says(
+    heedful, with_code, documents
+):
+    for command in (
+        ("audit", f"hf:{with_code}", documents),
+        ("train", documents, "--pretrained", with_code, "-o", "run"),
+    ):
+        answer = heedful(*command, stdin=b"yes\n" * 10)
+        assert answer.code == 2, answer.err
+        assert (
+            "the config of planted cannot be loaded without running the Python that comes with the "
+            "model (own_code.py), and heedful never runs code from a model folder." in answer.err
+        )
+        assert "Do you wish to run" not in answer.out + answer.err
+        assert not Path("trace").exists()
+
+
+def test_a_model_that_transformers_knows_too_is_audited_without_its_own_code(
+    heedful, with_code, documents
+):
+    config = json.loads((with_code / "config.json").read_text())
+    config |= {"model_type": "bert", "architectures": ["BertForSequenceClassification"]}
+    (with_code / "config.json").write_text(json.dumps(config))
+    ask = ("--ask", "agreeing", "--readout", "last-cls", "--documents", "8")
+    answer = heedful("audit", f"hf:{with_code}", documents, *ask, stdin=b"yes\n" * 10)
+    assert answer.code == 0, answer.err
+    assert not Path("trace").exists()
+
+
+@pytest.mark.usefixtures("own_modules")
+def test_a_model_that_its_owner_loaded_with_its_code_is_audited(with_code):
+    load = transformers.AutoModelForSequenceClassification.from_pretrained
+    model = load(with_code, trust_remote_code=True)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(with_code, trust_remote_code=True)
+    assert Path("trace").exists()
+    documents = planted_documents(8, seed=7)
+    found = heedful_package.audit(model, documents, asked=["decisive"], tokenizer=tokenizer)
+    assert found.about["architecture"] == "OwnForSequenceClassification"
+
+
+@pytest.fixture
+def own_modules(monkeypatch) -> None:
+    """transformers copies such code to a place of its own: here, one that is gone afterwards."""
+    place = str(Path("modules").absolute())
+    monkeypatch.setattr("transformers.dynamic_module_utils.HF_MODULES_CACHE", place)
+    monkeypatch.syspath_prepend(place)
 
 
 def save(kind: str, folder: str, *, tokenizer: bool = True, **changes) -> Path:

@@ -13,7 +13,7 @@ import heedful
 from heedful import runs
 from heedful.errors import ConfigError, RunError, UsageError
 from heedful.runs import RunFolder
-from heedful.sweeps import plan, sweep
+from heedful.sweeps import plan
 from heedful.sweeps.cells import cells_of
 from heedful.sweeps.grid import Grid
 from heedful.training.trained import Trained
@@ -95,7 +95,7 @@ def test_an_audit_that_fails_leaves_the_training_and_a_model_that_pools_is_not_a
     grid = {**QUICK, "axes": {"pooling": ["attention", "mean"]}, "audit": {"ask": ["decisive"]}}
     asked = Grid.from_plain(grid)
     assert asked.audit is not None
-    place = Path("out") / cells_of(asked)[0].name / asked.audit.folder / runs.PARTS
+    place = Path("out") / cells_of(asked)[0].name / asked.audit.folder
     place.mkdir(parents=True)
     RunFolder(place).write_json(runs.REQUEST, {"model": "another"})
     swept = heedful.sweep(grid, "out", **TWO)
@@ -166,7 +166,7 @@ def test_who_comes_second_begins_at_the_other_end():
     cells = cells_of(Grid.from_plain({**QUICK, "seeds": [1, 2]}))
     Path("out").mkdir()
     watcher = Hearing()
-    with sweep._locked(Path("out") / runs.SWEEP_LOCK, waits=False) as is_alone:
+    with runs.locked(Path("out") / runs.SWEEP_LOCK) as is_alone:
         assert is_alone
         heedful.sweep({**QUICK, "seeds": [1, 2]}, "out", cores=1, watcher=watcher)
     assert watcher.begun == [cell.name for cell in reversed(cells)]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from heedful import runs
 from heedful.auditing.record import Table, plain
 from heedful.auditing.summary import Estimate
-from heedful.runs import RunFolder, environment_failures
+from heedful.runs import RunFolder
 from heedful.text.documents import whole_characters
 
 if TYPE_CHECKING:
@@ -60,13 +60,12 @@ class Result:
     def save(self, path: str | Path) -> None:
         """Write analysis.json, and rows.parquet where there are rows, into a folder."""
         folder = RunFolder(Path(path))
-        with environment_failures(folder.path):
-            folder.path.mkdir(parents=True, exist_ok=True)
-        if self.rows:
-            buffer = io.BytesIO()
-            self.to_frame().to_parquet(buffer)
-            folder.write_bytes(runs.ROWS, buffer.getvalue())
-        folder.write_json(runs.ANALYSIS, self.to_dict())
+        with runs.held(folder.path):
+            if self.rows:
+                buffer = io.BytesIO()
+                self.to_frame().to_parquet(buffer)
+                folder.write_bytes(runs.ROWS, buffer.getvalue())
+            folder.write_json(runs.ANALYSIS, self.to_dict())
 
 
 def with_interval(name: str, found: Estimate) -> dict[str, float]:

@@ -117,12 +117,13 @@ class Probe:
         }
 
     def save(self, path: str | Path) -> None:
-        """Write probe.json and probe.parquet into a folder that exists."""
+        """Write probe.json and probe.parquet into a folder."""
         folder = RunFolder(path)
         buffer = io.BytesIO()
         self.to_frame().to_parquet(buffer)
-        folder.write_bytes(runs.PROBE_ROWS, buffer.getvalue())
-        folder.write_json(runs.PROBE, self.to_dict())
+        with runs.held(path):
+            folder.write_bytes(runs.PROBE_ROWS, buffer.getvalue())
+            folder.write_json(runs.PROBE, self.to_dict())
 
 
 def _plain(finding: Finding) -> dict[str, Any]:

@@ -1,10 +1,12 @@
 """What an audit has measured so far: in memory, or in a folder so that a killed audit goes on.
 
 A part is what all questions found in one group of documents. In a folder each part is one file,
-written beside its place and moved there, so a kill loses at most the group in flight.
+written beside its place and moved there, so a kill loses at most the group in flight. Each carries
+the digest of the request that it answers.
 """
 
-import shutil
+import hashlib
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -22,6 +24,8 @@ from heedful.runs import RunFolder, environment_failures
 
 Part = dict[str, Measured]
 """By question."""
+
+DIGEST = "request"  # in the header of a part
 
 
 class Parts(ABC):
@@ -52,15 +56,22 @@ class PartsInMemory(Parts):
 
 
 class PartsInFolder(Parts):
-    """One file per group, beside a note of what is audited: another audit may not go on with it."""
+    """One file per group, and a note of what is asked, which stays: no other audit may resume here.
+
+    A part that answers another request is measured again, however it came there.
+    """
 
     def __init__(self, path: Path, request: Mapping[str, Any]) -> None:
         self._folder = RunFolder(path / runs.PARTS)
+        self._audit = RunFolder(path)
         self._request = dict(request)
+        self._digest = hashlib.sha256(
+            json.dumps(self._request, sort_keys=True).encode()
+        ).hexdigest()
         self._making = Lock()
-        if not (self._folder.path / runs.REQUEST).is_file():
+        if not (path / runs.REQUEST).is_file():
             return  # written with the first part
-        before = self._folder.read_json(runs.REQUEST)
+        before = self._audit.read_json(runs.REQUEST)
         for name, value in request.items():
             if before.get(name) != value:
                 raise RunError(
@@ -70,31 +81,30 @@ class PartsInFolder(Parts):
 
     def get(self, group: int) -> Part | None:
         """The part of a group, if it was measured."""
-        from safetensors import SafetensorError
-        from safetensors.numpy import load
+        from safetensors import SafetensorError, safe_open
 
-        name = _file(group)
-        if not (self._folder.path / name).is_file():
-            return None
         try:
-            return _unflattened(load(self._folder.read_bytes(name)))
-        except (SafetensorError, ValueError, KeyError):
-            return None  # damaged: it is measured again
+            with safe_open(self._folder.path / _file(group), framework="numpy") as part:
+                if (part.metadata() or {}).get(DIGEST) != self._digest:
+                    return None
+                return _unflattened({name: part.get_tensor(name) for name in part.keys()})  # noqa: SIM118
+        except (FileNotFoundError, SafetensorError, ValueError, KeyError):
+            return None  # not there, or damaged: it is measured again
 
     def put(self, group: int, part: Part) -> None:
         """Write the part of a group."""
         from safetensors.numpy import save
 
         with self._making:
-            if not (self._folder.path / runs.REQUEST).is_file():
-                with environment_failures(self._folder.path):
-                    self._folder.path.mkdir(parents=True, exist_ok=True)  # or another process did
-                self._folder.write_json(runs.REQUEST, self._request)
-        self._folder.write_bytes(_file(group), save(_flattened(part)))
+            with environment_failures(self._folder.path):
+                self._folder.path.mkdir(parents=True, exist_ok=True)  # or another process did
+            if not (self._audit.path / runs.REQUEST).is_file():
+                self._audit.write_json(runs.REQUEST, self._request)
+        self._folder.write_bytes(_file(group), save(_flattened(part), {DIGEST: self._digest}))
 
     def clear(self) -> None:
         """Remove the parts: the audit is saved."""
-        shutil.rmtree(self._folder.path, ignore_errors=True)
+        runs.remove(self._folder.path)
 
 
 def _file(group: int) -> str:

@@ -22,7 +22,7 @@ from heedful.auditing.operating import OperatingPoint, OperatingPoints
 from heedful.auditing.rules import SENTENCES, Judgement, Verdict
 from heedful.auditing.summary import Score
 from heedful.errors import RunError, UnknownName
-from heedful.runs import RunFolder, environment_failures
+from heedful.runs import RunFolder
 from heedful.text.documents import whole_characters
 from heedful.training.progress import percent
 
@@ -182,12 +182,11 @@ class Audit:
     def save(self, path: str | Path) -> None:
         """Write audit.json and per_example.parquet into a folder."""
         folder = RunFolder(Path(path))
-        with environment_failures(folder.path):
-            folder.path.mkdir(parents=True, exist_ok=True)
         buffer = io.BytesIO()
         self.to_frame().to_parquet(buffer)
-        folder.write_bytes(runs.PER_EXAMPLE, buffer.getvalue())
-        folder.write_json(runs.AUDIT, self.to_dict())
+        with runs.held(folder.path):
+            folder.write_bytes(runs.PER_EXAMPLE, buffer.getvalue())
+            folder.write_json(runs.AUDIT, self.to_dict())
 
     def to_html(self, path: str | Path) -> None:
         """Write the report: one HTML file that needs no network."""

@@ -1,11 +1,13 @@
 """Several readings of one Hugging Face model audited side by side: which, if any, may be shown?"""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from heedful import runs
 from heedful.auditing.audit import Request, audit
 from heedful.auditing.chance import AT_CHANCE
 from heedful.auditing.parts import Parts
@@ -16,6 +18,7 @@ from heedful.auditing.transformer_loading import LoadedTransformer
 from heedful.auditing.transformer_ranking import rank_readings, told_by_heads
 from heedful.readouts import Readout, readouts
 from heedful.readouts.rows import OneHead
+from heedful.runs import RunFolder
 from heedful.text.documents import Documents
 
 USUAL = ("last-cls", "mean-layers", "rollout", "attention-x-gradient", "value-norm")
@@ -38,6 +41,13 @@ class ReadingAudits:
 
     audits: dict[str, Audit]
     ranking: Table
+
+    @classmethod
+    def load(cls, folder: Path, readings: Iterable[str]) -> "ReadingAudits":
+        """The audits of some readings that were saved in a folder."""
+        stored = RunFolder(folder).read_json(runs.READINGS)
+        audits = {n: Audit.load(one) for n, one in folders_of(folder, readings).items()}
+        return cls(audits, tuple(stored["ranking"]))
 
     @property
     def sentence(self) -> str:
@@ -93,6 +103,14 @@ class ReadingAudits:
             "ranking": plain(list(self.ranking)),
             "audits": {name: found.to_dict() for name, found in self.audits.items()},
         }
+
+
+def folders_of(folder: Path, readings: Iterable[str]) -> dict[str, Path]:
+    """Where the audit of each reading is kept."""
+    return {
+        reading: folder / f"{number}-{runs.folder_name(reading)}"
+        for number, reading in enumerate(readings, start=1)
+    }
 
 
 def subjects_of(

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+from heedful import runs
 from heedful.auditing.operating import FILE_NAME, OperatingPoints, Share
 from heedful.auditing.record import plain
 from heedful.calibration.fitting import Judged, Tested
@@ -47,8 +48,9 @@ class Calibration:
     def save(self, folder: Path) -> None:
         """Write calibration.json and operating_points.json."""
         place = RunFolder(folder)
-        place.write_json(RECORD, self.to_dict())
-        place.write_json(FILE_NAME, plain(self.points.to_dict()))
+        with runs.held(folder):
+            place.write_json(RECORD, self.to_dict())
+            place.write_json(FILE_NAME, plain(self.points.to_dict()))
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> "Calibration":

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from heedful.cli.holding import holds_output
 from heedful.cli.options import DataDir, Device, LabelColumn, Quiet, TextColumn
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 _TRAINING = "Analyses that train"
 
 
+@holds_output
 def analyse(
     name: Annotated[
         str, typer.Argument(help="As in information:clusters=500; see `heedful list analyses`.")
@@ -62,6 +64,7 @@ def analyse(
     """
     from dataclasses import replace
 
+    from heedful import runs
     from heedful.analysis.instruments import analyses
     from heedful.analysis.instruments.family import OfHistory, OfRun, OfTraining
     from heedful.cli import show
@@ -94,8 +97,6 @@ def analyse(
         return
     _show(found)
     if output is not None:
-        from heedful import runs
-
         show.result(f"\nreport: {output / runs.REPORT}")
 
 

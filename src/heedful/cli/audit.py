@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from heedful.cli.holding import holds_output
 from heedful.cli.options import (
     DataDir,
     Device,
@@ -18,9 +19,12 @@ from heedful.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from heedful.auditing.folder import AuditFolder
+    from heedful.auditing.record import Audit
     from heedful.text.documents import Documents
 
 
+@holds_output
 def audit(
     run: Annotated[
         str, typer.Argument(help="A run folder, or hf:FOLDER_OR_NAME of a Hugging Face classifier.")
@@ -86,6 +90,7 @@ def audit(
     from heedful import runs
     from heedful.auditing.judge import TrainedJudge
     from heedful.auditing.questions import AuditSettings
+    from heedful.auditing.record import Audit
     from heedful.auditing.run_audit import AuditPlan, prepare_audit
     from heedful.auditing.subjects import ClassifierSubject
     from heedful.cli import show
@@ -142,13 +147,18 @@ def audit(
     )
     if not quiet and prepared.chosen.note:
         show.note(f"note: {prepared.chosen.note}; --include-trained audits them too")
-    _check_place(output, resume)
+    place = enter(output, resume, quiet)
     if retraining is not None:
         of_judge_run = None if judge == "self" else Path(judge)
         twins = retraining.twins(plan.settings, ask, of_judge_run, quiet)
         prepared = replace(prepared, twins=twins)
     if output is not None:
         prepared = prepared.kept_in(output)
+    if place is not None and place.is_done:
+        place.check_known()
+        show.note(f"{output} is finished already; nothing to do.")
+        _report(Audit.load(place.path), output, json, fail_on)
+        return
     with show.DocumentBar(prepared.total, is_shown=not quiet) as bar:
         result = prepared.run(bar.advance)
     for sentence in result.about.get("notes", ()) if not quiet else ():
@@ -157,6 +167,14 @@ def audit(
         result.save(output)
         result.to_html(output / runs.REPORT)
         prepared.parts.clear()
+    _report(result, output, json, fail_on)
+
+
+def _report(result: "Audit", output: Path | None, json: bool, fail_on: str | None) -> None:
+    """Show an audit, and leave with code 1 if its verdict is too bad."""
+    from heedful import runs
+    from heedful.cli import show
+
     if json:
         show.as_json(result.to_dict())
     else:
@@ -192,23 +210,18 @@ def documents_to_audit(
     return corpus.test, mean_rationale_words(corpus.train) if has_marks else None
 
 
-def _check_place(output: Path | None, resume: bool) -> None:
-    """Refuse a folder that holds anything but, with --resume, an unfinished audit."""
-    from heedful import runs
+def enter(output: Path | None, resume: bool, quiet: bool) -> "AuditFolder | None":
+    """The folder of an audit, if it may be written into."""
+    from heedful.auditing.folder import AuditFolder
+    from heedful.cli import show
     from heedful.errors import UsageError
-    from heedful.runs import RunFolder
 
     if output is None:
         if resume:
             raise UsageError("--resume goes on with what is kept in a folder: give it with -o.")
-        return
-    has_twins_only = (output / runs.TWINS).is_dir() and not (output / runs.AUDIT).is_file()
-    is_unfinished = (output / runs.PARTS).is_dir() or has_twins_only
-    if not resume:
-        if is_unfinished:
-            raise UsageError(
-                f"{output} holds an unfinished audit: go on with --resume, or choose another."
-            )
-        RunFolder.new(output)
-    elif not is_unfinished:
-        raise UsageError(f"{output} holds no unfinished audit to resume.")
+        return None
+    place = AuditFolder(output)
+    note = place.check(resume)
+    if note and not quiet:
+        show.note(f"note: {note}")
+    return place

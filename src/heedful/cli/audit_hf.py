@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from heedful.text.documents import Documents
 
 HF = "hf:"
-READINGS = "readings.json"  # all readings, ranked
 MOST_ROWS = 12  # of the ranking that a terminal shows
 
 
@@ -53,15 +52,23 @@ def audit_transformer(
     from heedful.auditing.parts import PartsInFolder
     from heedful.auditing.questions import AuditSettings
     from heedful.auditing.record import plain
-    from heedful.auditing.transformer_audits import audit_readings, subjects_of
+    from heedful.auditing.transformer_audits import (
+        ReadingAudits,
+        audit_readings,
+        folders_of,
+        subjects_of,
+    )
     from heedful.auditing.transformer_loading import load_transformer
     from heedful.cli import show
+    from heedful.cli.audit import enter
     from heedful.model.hub import quieten
     from heedful.readouts import readouts
     from heedful.report import write_report
     from heedful.runs import RunFolder
 
-    _check_output(output, resume, has_budget=seconds is not None)
+    if resume and (output is None or seconds is not None):
+        raise UsageError("--resume goes on with what is kept in -o, and takes no --budget here.")
+    place = enter(output, resume, quiet)
     for readout in wanted or []:
         readouts.make(readout)
     if heads and ask is not None and "telling" not in ask:
@@ -75,11 +82,7 @@ def audit_transformer(
             if sentence:
                 show.note(f"note: {sentence}")
     settings = AuditSettings(seed=seed, rationale_words=found[1])
-    folders = {
-        reading: output / f"{number}-{runs.folder_name(reading)}"
-        for number, reading in enumerate(subjects, start=1)
-        if output is not None
-    }
+    folders = {} if output is None else folders_of(output, subjects)
     parts = {}
     if seconds is None:  # how many documents a budget came to is not known again later
         asked: dict[str, object] = {
@@ -87,11 +90,17 @@ def audit_transformer(
             "documents": _fingerprint(documents),
             "sample": count,
             "questions": ask or "all",
-            "readings": len(subjects),
+            "readings": list(subjects),
+            "heads": heads,
             "precision": precision,
             **plain(asdict(settings)),
         }
         parts = {reading: PartsInFolder(folder, asked) for reading, folder in folders.items()}
+    if place is not None and place.is_done:
+        place.check_known()
+        show.note(f"{output} is finished already; nothing to do.")
+        _report(ReadingAudits.load(place.path, subjects), output, json, fail_on)
+        return
     total = min(len(documents), count or len(documents)) * len(subjects)
     with show.DocumentBar(total, is_shown=not quiet) as bar:
         result = audit_readings(
@@ -112,12 +121,20 @@ def audit_transformer(
         for reading, audit in result.audits.items():
             audit.save(folders[reading])
         without_audits = {k: v for k, v in result.to_dict().items() if k != "audits"}
-        RunFolder(output).write_json(READINGS, without_audits)
+        RunFolder(output).write_json(runs.READINGS, without_audits)
         ways = counted(len(result.audits), "way")
         title = f"{Path(name).name}: {ways} of reading its attention"
         write_report(output / runs.REPORT, result.audits, title=title)
         for kept in parts.values():
             kept.clear()
+    _report(result, output, json, fail_on)
+
+
+def _report(result: "ReadingAudits", output: Path | None, json: bool, fail_on: str | None) -> None:
+    """Show the audits of all readings, and leave with code 1 if the verdicts are too bad."""
+    from heedful import runs
+    from heedful.cli import show
+
     if json:
         show.as_json(result.to_dict())
     else:
@@ -194,6 +211,8 @@ def _side_by_side(audits: "Mapping[str, Audit]") -> Iterator[Text]:
 
 def _ranked(result: "ReadingAudits") -> Iterator[Text]:
     """What the top words of each reading tell beyond random ones."""
+    from heedful import runs
+
     ranking = result.ranking
     yield Text(
         f"\nfall in probability without the top words, beyond that of random words; intervals that "
@@ -208,31 +227,13 @@ def _ranked(result: "ReadingAudits") -> Iterator[Text]:
             f"[{row['low']:.3f}, {row['high']:.3f}]{tells}"
         )
     if len(ranking) > MOST_ROWS:
-        yield Text(f"     and {len(ranking) - MOST_ROWS} more, in {READINGS} with -o", style="dim")
+        yield Text(
+            f"     and {len(ranking) - MOST_ROWS} more, in {runs.READINGS} with -o", style="dim"
+        )
     best = ranking[0]["reading"]
     if best not in result.audits and ranking[0]["tells"]:
         yield Text(f"{best} tells most, but it was only ranked: audit it on other documents with")
         yield Text(f"--readout {best}")
-
-
-def _check_output(output: Path | None, resume: bool, has_budget: bool) -> None:
-    """A new folder, or with --resume one that holds an unfinished audit."""
-    from heedful import runs
-    from heedful.runs import RunFolder
-
-    if resume and (output is None or has_budget):
-        raise UsageError("--resume goes on with what is kept in -o, and takes no --budget here.")
-    if output is None:
-        return
-    is_unfinished = any(output.glob(f"*/{runs.PARTS}"))
-    if resume and not is_unfinished:
-        raise UsageError(f"{output} holds no unfinished audit to resume.")
-    if not resume and is_unfinished:
-        raise UsageError(
-            f"{output} holds an unfinished audit: go on with --resume, or choose another."
-        )
-    if not resume:
-        RunFolder.new(output)
 
 
 def _fingerprint(documents: "Documents") -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from heedful.cli.holding import holds_output
 from heedful.cli.options import AsJson, AtOnce, Device, Engine, Quiet
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from heedful.calibration.record import Calibration
 
 
+@holds_output
 def calibrate(
     output: Annotated[
         Path, typer.Option("-o", "--output", help="Folder of the models, the page and the points.")

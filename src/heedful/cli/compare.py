@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from heedful.cli.holding import holds_output
 from heedful.cli.options import (
     DataDir,
     Device,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from heedful.text.documents import Documents
 
 
+@holds_output
 def compare(
     folders: Annotated[
         list[Path], typer.Argument(help="Audit folders, or run folders with --data.")

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
+from heedful.cli.holding import holds_output
+
 if TYPE_CHECKING:
     from heedful.text.documents import Corpus
     from heedful.training.settings import Settings
@@ -19,6 +21,7 @@ SAMPLED = 100  # of them, for what is costly
 AUDITS = "audits"  # their folder, beside the runs
 
 
+@holds_output
 def demo(
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the two runs.")] = Path(
         "heedful-demo"

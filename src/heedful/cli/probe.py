@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from heedful.cli.holding import holds_output
 from heedful.cli.options import DataDir, Device, LabelColumn, Quiet, TextColumn
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ def experiments() -> None:
 
 
 @probe.command("shortcuts")
+@holds_output
 def shortcuts(
     data: Annotated[str, typer.Argument(help="Documents: a file, a folder or a corpus name.")],
     output: Annotated[
@@ -87,8 +89,6 @@ def shortcuts(
     if output is not None:
         from heedful.report.probe import write_probe
 
-        with runs.environment_failures(output):
-            output.mkdir(parents=True, exist_ok=True)
         found.save(output)
         write_probe(output / runs.REPORT, found)
     if json:

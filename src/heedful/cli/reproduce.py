@@ -63,16 +63,17 @@ def reproduce(
     found = []
     for experiment in chosen:
         folder = place / experiment.key
-        if quiet:
-            found.append(done_again(experiment, JobWatcher()))
-        else:
-            show.note(f"{paper}, {experiment.key}: {experiment.title}")
-            with SweepLines() as watcher:
-                found.append(done_again(experiment, watcher))
-        one = found[-1]
-        one.save(folder)
-        write_reproduction(folder / runs.REPORT, known, one)
-        write_page(folder, known, one, command)
+        with runs.held(folder):  # other experiments may be done beside it, on the same runs
+            if quiet:
+                found.append(done_again(experiment, JobWatcher()))
+            else:
+                show.note(f"{paper}, {experiment.key}: {experiment.title}")
+                with SweepLines() as watcher:
+                    found.append(done_again(experiment, watcher))
+            one = found[-1]
+            one.save(folder)
+            write_reproduction(folder / runs.REPORT, known, one)
+            write_page(folder, known, one, command)
         if not json:
             for row in [*claim_rows(one), *number_rows(one)]:
                 show.result("  ".join(row.values()))

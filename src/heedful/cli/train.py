@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from heedful.runs import RunFolder
     from heedful.training.settings import Settings
     from heedful.training.task import Task
     from heedful.training.trained import Trained
@@ -148,12 +149,12 @@ def _train(
     quiet: bool,
     notes: tuple[str, ...],
 ) -> "Trained":
+    from heedful import runs
     from heedful.cli import show
     from heedful.model.encoders import Pretrained
     from heedful.model.hub import quieten
     from heedful.runs import RunFolder
-    from heedful.training.progress import EpochLines
-    from heedful.training.train import check_same_training, train
+    from heedful.training.train import check_same_training
     from heedful.training.trained import Trained
 
     if isinstance(settings.model.encoder, Pretrained):
@@ -164,10 +165,27 @@ def _train(
         check_same_training(folder, settings, task)
         show.note(f"{place} is finished already; nothing to do.")
         return trained
-    if not (resume and folder.is_begun):
-        folder = RunFolder.new(place)
-    if resume and not folder.is_begun and not quiet:
-        show.note(f"note: there is no unfinished run at {place}, so a new one begins")
+    with runs.held(place):
+        if not (resume and folder.is_begun):
+            folder = RunFolder.new(place)
+        if resume and not folder.is_begun and not quiet:
+            show.note(f"note: there is no unfinished run at {place}, so a new one begins")
+        return _train_in(folder, task, settings, device, quiet, notes)
+
+
+def _train_in(
+    folder: "RunFolder",
+    task: "Task",
+    settings: "Settings",
+    device: str,
+    quiet: bool,
+    notes: tuple[str, ...],
+) -> "Trained":
+    """Train in a folder, and show how it goes."""
+    from heedful.cli import show
+    from heedful.training.progress import EpochLines
+    from heedful.training.train import train
+
     if quiet:
         return train(task, settings, folder=folder, device=device)
     counts = task.describe()["documents"]

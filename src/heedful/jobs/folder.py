@@ -4,12 +4,11 @@
     done.json   the same with the seconds it took, written last: with it the job is done
     error.txt   the traceback of a job that failed
     output.txt  what the work printed, if anything
-    .lock       held by the one process that works here
+    .lock       there while a process works here, which holds it
 
 The work itself writes whatever else it likes.
 """
 
-import fcntl
 import os
 import traceback
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from heedful import runs
 from heedful.errors import EnvironmentFailure, RunError
 from heedful.jobs.fingerprint import Fingerprint
 from heedful.jobs.job import Tell
@@ -26,7 +26,6 @@ JOB = "job.json"
 DONE = "done.json"
 ERROR = "error.txt"
 OUTPUT = "output.txt"
-LOCK = ".lock"
 
 
 @dataclass(frozen=True)
@@ -84,19 +83,10 @@ class JobFolder:
 
         A worker whose parent was killed lives on for a moment, and may still be writing.
         """
-        with environment_failures(self.path):
-            self.path.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
-        try:
-            with suppress(OSError):  # some file systems have no locks
-                try:
-                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError:
-                    tell(0.0, "waits for another process that does this job")
-                    fcntl.flock(descriptor, fcntl.LOCK_EX)
+        with runs.held(
+            self.path, lambda: tell(0.0, "waits for another process that does this job")
+        ):
             yield
-        finally:
-            os.close(descriptor)
 
     @contextmanager
     def output(self) -> Iterator[None]:

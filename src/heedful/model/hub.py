@@ -1,10 +1,12 @@
 """Models of the Hugging Face hub: from a folder, or by name where there is a network.
 
 Whatever cannot be had is refused with a sentence. Weights are read from safetensors only: nothing
-is ever unpickled.
+is ever unpickled. Code that comes with a model is never run, and nobody is asked whether it may be.
 """
 
+import json
 import os
+import re
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -39,8 +41,12 @@ class HubSource:
     def fetch(self, part: str, load: Callable[..., Part], **options: bool) -> Part:
         """A part of the model, or why it cannot be had in a sentence."""
         try:
-            return load(self.name, local_files_only=self._is_local, **options)
+            return load(
+                self.name, local_files_only=self._is_local, trust_remote_code=False, **options
+            )
         except (OSError, ValueError, KeyError, ImportError) as error:
+            if "trust_remote_code" in str(error):
+                raise RunError(self._wants_code(part)) from None
             told = (str(error).strip().splitlines() or [type(error).__name__])[0]
             if Path(self.name).is_dir():
                 raise RunError(f"the {part} of {self.name} cannot be read: {told}") from None
@@ -48,6 +54,29 @@ class HubSource:
                 f"{self.name} is no folder here, and its {part} cannot be had from the hub "
                 f"({told}) Without a network, download the model elsewhere and give its folder."
             ) from None
+
+    def _wants_code(self, part: str) -> str:
+        """Why a part that cannot be loaded without the model's own code is refused."""
+        files = ", ".join(code_files(Path(self.name))) or "code of its own"
+        return (
+            f"the {part} of {self.name} cannot be loaded without running the Python that comes "
+            f"with the model ({files}), and heedful never runs code from a model folder. If you "
+            "have read that code and trust it, load the model and its tokenizer in Python with "
+            "trust_remote_code=True and call heedful.audit(model, documents, tokenizer=tokenizer). "
+            "For --pretrained, choose a model that transformers loads without such code."
+        )
+
+
+def code_files(folder: Path) -> list[str]:
+    """The Python files that a model's folder names for classes of its own."""
+    found: set[str] = set()
+    for name in ("config.json", "tokenizer_config.json"):
+        try:
+            named = json.dumps(json.loads((folder / name).read_bytes())["auto_map"])
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            continue
+        found |= {f"{module}.py" for module in re.findall(r'"([\w/-]+)\.\w+"', named)}
+    return sorted(found)
 
 
 def check_folder(folder: Path) -> None:

@@ -115,7 +115,7 @@ class PretrainedSource:
             is_dropout = {k for k, v in plain.items() if "dropout" in k and isinstance(v, float)}
             plain |= dict.fromkeys(is_dropout, 0.0)
         config = AutoConfig.for_model(plain.pop("model_type"), **plain)
-        model = AutoModel.from_config(config).float()
+        model = AutoModel.from_config(config, trust_remote_code=False).float()
         if self.weights is not None:
             model.load_state_dict(self.weights)
         if getattr(model, "pooler", None) is not None:

@@ -71,9 +71,8 @@ class Reproduction:
 
     def save(self, folder: Path) -> None:
         """Write reproduction.json."""
-        with runs.environment_failures(folder):
-            folder.mkdir(parents=True, exist_ok=True)
-        RunFolder(folder).write_json(runs.REPRODUCTION, plain(self.to_dict()))
+        with runs.held(folder):
+            RunFolder(folder).write_json(runs.REPRODUCTION, plain(self.to_dict()))
 
 
 def _number(one: Compared) -> dict[str, Any]:

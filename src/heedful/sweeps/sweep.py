@@ -1,10 +1,7 @@
 """A grid in, run folders and one table out; called again, it does what is left."""
 
-import fcntl
-import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -115,7 +112,7 @@ def sweep_cells(
         watcher.labels = {j.name: label_of(j, cell) for cell, jobs in by_cell for j in jobs}
     is_done = all((folder / job.place / DONE).is_file() for _, jobs in by_cell for job in jobs)
     outcomes: dict[str, Outcome] = {}
-    with _locked(folder / runs.SWEEP_LOCK, waits=False) as is_alone:
+    with runs.locked(folder / runs.SWEEP_LOCK) as is_alone:
         # Two sweeps in one order would wait for each other at every cell; so they meet half-way.
         ordered = by_cell if is_alone else by_cell[::-1]
         jobs = [job for _, some in ordered for job in some]
@@ -127,7 +124,7 @@ def sweep_cells(
             outcomes = run_jobs(jobs, folder, budget, None if is_done else watcher, engine)
         finally:
             engine.stop()
-            with _locked(folder / runs.RESULTS_LOCK, waits=True):  # or old rows might go last
+            with runs.locked(folder / runs.RESULTS_LOCK, lambda: None):  # or old rows might be last
                 rows = rows_of(folder, by_cell, outcomes)
                 write_rows(folder / runs.RESULTS, rows, last=TIMES)
                 tables = tables_of(folder, cells)
@@ -177,19 +174,3 @@ def _engine(on: str, address: str | None, budget: Budget, device: str) -> tuple[
         return LocalWorkers(), budget
     workers = RayWorkers(address, budget, has_gpu=device == "cuda")
     return workers, workers.budget
-
-
-@contextmanager
-def _locked(path: Path, waits: bool) -> Iterator[bool]:
-    """Hold a lock; whether it was to be had, which it is in the end for whoever waits."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-    is_ours = True
-    try:
-        with suppress(OSError):  # some file systems have no locks
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
-            except BlockingIOError:
-                is_ours = False
-        yield is_ours
-    finally:
-        os.close(descriptor)

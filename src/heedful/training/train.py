@@ -52,7 +52,8 @@ def train(
 ) -> Trained:
     """Train a classifier; with a folder, save as it goes and go on from what is saved there."""
     _check(task)
-    with nullcontext() if settings.model.encoder.shares_threads else one_thread_each():
+    threads = nullcontext() if settings.model.encoder.shares_threads else one_thread_each()
+    with threads, runs.held(folder.path if folder else None):
         return _train(task, settings, folder, device, watcher)
 
 
@@ -185,7 +186,8 @@ def _train_base(
     changed = settings.with_(**recipe.base_settings)
     if watcher is not None:
         watcher.turn_to("base run")
-    trained = _train(task, changed, inside, device, watcher)
+    with runs.held(inside.path if inside else None):
+        trained = _train(task, changed, inside, device, watcher)
     if watcher is not None:
         watcher.turn_to("")
     return trained.model

@@ -212,9 +212,11 @@ class Trained:
 
     def save(self, path: str | Path) -> None:
         """Write a run folder; `load` reads it back."""
-        folder = RunFolder.new(path)
-        folder.begin(configuration(self.settings, self.classes, self.provenance.get("data", {})))
-        self.write(folder)
+        about = self.provenance.get("data", {})
+        with runs.held(path):
+            folder = RunFolder.new(path)
+            folder.begin(configuration(self.settings, self.classes, about))
+            self.write(folder)
 
     def write(self, folder: RunFolder) -> None:
         """Write everything but the configuration, which stands there since training began."""

@@ -1,0 +1,62 @@
+"""The folder of an audit, and how one tells how far it has come.
+
+    request.json    what is asked of which model, written when the audit begins; it stays
+    parts/          what has been measured; gone once the audit is saved
+    twins/          models trained for a deep audit
+    audit.json      the audit
+
+The folder for a Hugging Face model holds such a folder for each reading, and readings.json.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from heedful import runs
+from heedful.errors import RunError
+from heedful.runs import RunFolder
+
+
+@dataclass(frozen=True)
+class AuditFolder:
+    """A folder that an audit is to be written into, or was."""
+
+    path: Path
+
+    @property
+    def is_done(self) -> bool:
+        """Whether an audit was finished here: it is saved, and no parts are left."""
+        is_saved = any((self.path / name).is_file() for name in (runs.AUDIT, runs.READINGS))
+        return is_saved and not self._has(runs.PARTS)
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether an audit was begun here and not finished."""
+        return not self.is_done and any(map(self._has, (runs.PARTS, runs.REQUEST, runs.TWINS)))
+
+    def _has(self, name: str) -> bool:
+        """Whether there is such a file in the folder, or in that of a reading."""
+        of_readings = self.path.glob(f"[0-9]*-*/{name}")  # as `folders_of` names their folders
+        return (self.path / name).exists() or any(of_readings)
+
+    def check(self, resume: bool) -> str:
+        """Refuse a folder that holds anything but, to resume it, an audit; a note if it holds none.
+
+        Whether it is an audit of the same request is for `PartsInFolder` to say.
+        """
+        if resume and (self.is_begun or self.is_done):
+            return ""
+        if self.is_begun:
+            raise RunError(
+                f"{self.path} holds an unfinished audit: continue it with --resume, or choose "
+                "another."
+            )
+        RunFolder.new(self.path)
+        return f"there is no unfinished audit at {self.path}, so a new one begins" if resume else ""
+
+    def check_known(self) -> None:
+        """Refuse to take a finished audit for the one asked for if nothing says what it is of."""
+        if not self._has(runs.REQUEST):
+            raise RunError(
+                f"{self.path} holds a finished audit that does not say what was asked of it "
+                f"({runs.REQUEST} is missing). Choose another folder to audit again."
+            )
