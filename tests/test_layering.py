@@ -10,6 +10,7 @@ ORDER = [
     *("errors", "config", "registry", "runs", "text", "model", "training"),
     *("jobs", "importance", "counterfactual", "readouts", "auditing", "analysis"),
     *("sweeps", "papers", "calibration", "plots", "report", "estimator", "asking", "web", "cli"),
+    "__main__",
 ]
 
 

@@ -29,7 +29,7 @@ def main() -> NoReturn:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # text the terminal cannot show
     try:
-        app()
+        app(prog_name="heedful")  # however it was started
     except HeedfulError as error:
         _leave(str(error), error.exit_code)
     except OSError as error:
