@@ -95,7 +95,7 @@ def audit(
     from heedful.cli.deep import Deep
     from heedful.cli.request import seconds_in
     from heedful.config import at_least, check
-    from heedful.errors import UsageError, counted
+    from heedful.errors import EnvironmentFailure, UsageError, counted
     from heedful.model.precision import Precision
     from heedful.training.trained import Trained
 
@@ -168,20 +168,23 @@ def audit(
         )
     for sentence in result.about.get("notes", ()) if not quiet else ():
         show.note(f"note: {sentence}")
+    is_reported = True
     if output is not None and parts is not None:
         result.save(output)
-        result.to_html(output / runs.REPORT)
+        is_reported = show.is_reported(lambda: result.to_html(output / runs.REPORT), output)
         parts.clear()
     if json:
         show.as_json(result.to_dict())
     else:
         for line in show.audited(result):
             show.result(line)
-        if output is not None:
+        if output is not None and is_reported:
             show.result(f"\nreport: {output / runs.REPORT}")
     is_bad = result.verdict == "may-not" or (fail_on == "not-safe" and result.verdict != "may")
     if fail_on is not None and is_bad:
         raise typer.Exit(1)
+    if not is_reported:
+        raise typer.Exit(EnvironmentFailure.exit_code)
 
 
 def documents_to_audit(

@@ -8,7 +8,7 @@ import numpy as np
 import typer
 from rich.text import Text
 
-from heedful.errors import UsageError, counted
+from heedful.errors import EnvironmentFailure, UsageError, counted
 
 if TYPE_CHECKING:
     from heedful.auditing.record import Audit
@@ -58,7 +58,6 @@ def audit_transformer(
     from heedful.cli import show
     from heedful.model.hub import quieten
     from heedful.readouts import readouts
-    from heedful.report import write_report
     from heedful.runs import RunFolder
 
     _check_output(output, resume, has_budget=seconds is not None)
@@ -108,6 +107,7 @@ def audit_transformer(
     if not quiet:
         for sentence in result.notes:
             show.note(f"note: {sentence}")
+    is_reported = True
     if output is not None:
         for reading, audit in result.audits.items():
             audit.save(folders[reading])
@@ -115,7 +115,13 @@ def audit_transformer(
         RunFolder(output).write_json(READINGS, without_audits)
         ways = counted(len(result.audits), "way")
         title = f"{Path(name).name}: {ways} of reading its attention"
-        write_report(output / runs.REPORT, result.audits, title=title)
+
+        def write() -> None:
+            from heedful.report import write_report
+
+            write_report(output / runs.REPORT, result.audits, title=title)
+
+        is_reported = show.is_reported(write, output)
         for kept in parts.values():
             kept.clear()
     if json:
@@ -123,13 +129,15 @@ def audit_transformer(
     else:
         for line in shown(result):
             show.result(line)
-        if output is not None:
+        if output is not None and is_reported:
             show.result(f"\nreport: {output / runs.REPORT}")
         show.result(Text(f"\n{result.sentence}", style="bold"))
     verdicts = {audit.verdict for audit in result.audits.values()}
     is_bad = verdicts == {"may-not"} or (fail_on == "not-safe" and "may" not in verdicts)
     if fail_on is not None and is_bad:
         raise typer.Exit(1)
+    if not is_reported:
+        raise typer.Exit(EnvironmentFailure.exit_code)
 
 
 def shown(result: "ReadingAudits") -> Iterator[Text]:

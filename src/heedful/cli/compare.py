@@ -45,7 +45,7 @@ def compare(
     from heedful.cli import show
     from heedful.cli.audit import documents_to_audit
     from heedful.config import at_least
-    from heedful.errors import UsageError
+    from heedful.errors import EnvironmentFailure, UsageError
     from heedful.runs import RunFolder
     from heedful.training.trained import Trained
 
@@ -70,19 +70,26 @@ def compare(
         made = _audit_all(subjects, str(data), found, documents, seed, quiet)
     audits = {name: (loaded | made)[name] for name in names}
     comparison = compare(audits, seed)
+    is_reported = True
     if output is not None:
-        from heedful.report import write_report
-
         for number, (name, audit) in enumerate(audits.items(), start=1):
             audit.save(output / f"{number}-{runs.folder_name(name)}")
-        write_report(output / runs.REPORT, audits, comparison.differences)
+
+        def write() -> None:
+            from heedful.report import write_report
+
+            write_report(output / runs.REPORT, audits, comparison.differences)
+
+        is_reported = show.is_reported(write, output)
     if json:
         show.as_json(comparison.to_dict())
-        return
-    for line in show.compared(comparison):
-        show.result(line)
-    if output is not None:
-        show.result(f"\nreport: {output / runs.REPORT}")
+    else:
+        for line in show.compared(comparison):
+            show.result(line)
+        if output is not None and is_reported:
+            show.result(f"\nreport: {output / runs.REPORT}")
+    if not is_reported:
+        raise typer.Exit(EnvironmentFailure.exit_code)
 
 
 def _audit_all(

@@ -58,6 +58,7 @@ def shortcuts(
     from heedful.cli import show
     from heedful.cli.request import whole_numbers
     from heedful.config import from_plain
+    from heedful.errors import EnvironmentFailure
     from heedful.runs import RunFolder
     from heedful.training.task import Task, find_corpus
 
@@ -84,20 +85,27 @@ def shortcuts(
             show.note(f"note: {sentence}")
     task = Task.from_corpus(corpus, {"source": data})
     found = probe_shortcuts(task, settings, split=corpus.split, device=device, tell=tell)
+    is_reported = True
     if output is not None:
-        from heedful.report.probe import write_probe
-
         with runs.environment_failures(output):
             output.mkdir(parents=True, exist_ok=True)
         found.save(output)
-        write_probe(output / runs.REPORT, found)
+
+        def write() -> None:
+            from heedful.report.probe import write_probe
+
+            write_probe(output / runs.REPORT, found)
+
+        is_reported = show.is_reported(write, output)
     if json:
         show.as_json(found.to_dict())
-        return
-    for line in _told(found):
-        show.result(line)
-    if output is not None:
-        show.result(f"\nreport: {output / runs.REPORT}")
+    else:
+        for line in _told(found):
+            show.result(line)
+        if output is not None and is_reported:
+            show.result(f"\nreport: {output / runs.REPORT}")
+    if not is_reported:
+        raise typer.Exit(EnvironmentFailure.exit_code)
 
 
 def _told(found: "Probe") -> Iterator[str]:

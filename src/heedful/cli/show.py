@@ -3,7 +3,8 @@
 import json
 import sys
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from rich.text import Text
 
 from heedful.auditing.operating import NOT_CALIBRATED
 from heedful.auditing.rules import GAIN
-from heedful.errors import counted
+from heedful.errors import MissingPackage, counted, missing_packages_named
 from heedful.training.progress import documents_bar, percent
 
 if TYPE_CHECKING:
@@ -218,6 +219,17 @@ def _fact_line(fact: Mapping[str, Any]) -> str:
         return f"{fact['name']:<40} no number{note}"
     between = f"[{fact['low']:.3f}, {fact['high']:.3f}]"
     return f"{fact['name']:<40} {fact['mean']:6.3f} {between}{note}"
+
+
+def is_reported(write: Callable[[], None], saved_in: Path) -> bool:
+    """Write a report of what is saved in a folder; say so if a package for it is missing."""
+    try:
+        with missing_packages_named("the report"):
+            write()
+    except MissingPackage as error:
+        note(f"heedful: {error} The results are saved in {saved_in}; only the report is missing.")
+        return False
+    return True
 
 
 class DocumentBar:
