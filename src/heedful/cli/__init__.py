@@ -1,7 +1,8 @@
 """The command line: read the request, call one library function, show the answer.
 
 Exit codes: 0 fine, 1 a check failed, 2 wrong usage, 3 the machine gave out (disk, memory, a
-signal, a package that is not installed). Progress goes to standard error, results to standard output.
+signal, a package that is not installed). Progress goes to standard error, results to standard
+output.
 """
 
 import errno
