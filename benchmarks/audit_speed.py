@@ -209,7 +209,7 @@ def search_naively(
 def kendall() -> Iterator[Row]:
     """Tau-b with p-values, and weighted tau, of padded documents with and without ties."""
     rng = np.random.default_rng(0)
-    for shape in [(256, 200), (1725, 20), (64, 1000)]:
+    for shape in [(256, 200), (1725, 20), (256, 20), (64, 300), (64, 1000), (1, 5000)]:
         for has_ties in (False, True):
             first, second, is_token = two_importances(*shape, has_ties, rng)
             padded = [np.where(is_token, values, np.nan) for values in (first, second)]

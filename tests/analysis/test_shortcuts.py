@@ -5,7 +5,7 @@ import pytest
 
 from heedful.analysis.shortcut_arms import arms
 from heedful.analysis.shortcut_findings import Probe
-from heedful.analysis.shortcut_outcomes import Finding, Outcome, Truth
+from heedful.analysis.shortcut_outcomes import Finding, OfSeed, Outcome, Truth
 from heedful.analysis.shortcuts import ShortcutSettings, probe_shortcuts
 from heedful.auditing.summary import BootstrapSettings, Estimate, over_seeds
 from heedful.errors import ConfigError, DataError
@@ -81,8 +81,6 @@ def test_the_sentence_tells_what_was_found(probe):
     )
     assert "training under random weights first" in probe.conclusion
     assert "mask-neutral weighting" in probe.conclusion
-    nothing = replace(probe, arms=probe.arms | {"learned": probe.arms["random"]})
-    assert nothing.conclusion.startswith("On these documents no label was seen to pass")
 
 
 def test_seeds_decide_everything_with_hard_masks_too(task, probe):
@@ -147,15 +145,66 @@ def test_words_too_rare_to_know_are_refused(task):
         probe_shortcuts(replace(task, train=rare))
 
 
-def test_where_nothing_was_learnt_at_all_the_sentence_says_so():
-    level = Estimate(0.5, (0.4, 0.6), 50, 0)
-    none = Estimate(0.0, (-0.1, 0.1), 50, 0)
-    some = Estimate(0.2, (0.1, 0.3), 50, 0)
+def arm(accuracy: float, told: float | None = 0.1) -> Finding:
+    """An arm of a made-up probe whose commonest label is right on half of the documents."""
+    around = (-0.02, 0.02)
+    return Finding(
+        accuracy=Estimate(accuracy, (accuracy + around[0], accuracy + around[1]), 500, 0),
+        leak=Estimate(accuracy - 0.5, (accuracy - 0.5 + around[0], accuracy - 0.48), 500, 0),
+        gain=Estimate(0.1, (0.05, 0.15), 500, 0),
+        seeds=(OfSeed(1, accuracy, 0.1, told, None),),
+    )
 
-    def conclusion(ordinary_leak):
-        learned = Finding(accuracy=level, leak=none, gain=none, seeds=())
-        ordinary = replace(learned, leak=ordinary_leak)
-        return Probe(("a", "b"), {}, 0.5, {"learned": learned}, ordinary, {}, {}).conclusion
 
-    assert "says little" in conclusion(none)
-    assert "says little" not in conclusion(some)
+def made_up(ordinary: float = 0.73, **arms: Finding) -> Probe:
+    found = dict.fromkeys(["learned", "random", "frozen"], arm(0.5, -0.001))
+    found |= dict.fromkeys(["random-pretrained", "mask-neutral"], arm(0.5, -0.001))
+    found |= {name.replace("_", "-"): finding for name, finding in arms.items()}
+    falls = dict.fromkeys(["random-pretrained", "mask-neutral"], Estimate(0.2, (0.1, 0.3), 500, 0))
+    return Probe(("a", "b"), {}, 0.5, found, arm(ordinary, None), falls, {})
+
+
+def test_where_learned_did_not_learn_the_sentence_claims_nothing_of_it():
+    assert made_up(learned=arm(0.498, -0.001)).conclusion == (
+        "On these documents the arm called learned did not learn: 49.8% right, against 50.0% for "
+        "always answering the commonest label. So it cannot show whether a label passes through "
+        "the attention pattern. A classifier that reads the text gets 73.0% right. To find out "
+        "more, train longer (--epochs) or on more documents (--documents)."
+    )
+    assert "reads the text learned nothing either" in made_up(ordinary=0.51).conclusion
+
+
+def test_another_row_in_which_the_label_passes_is_named_with_its_number():
+    told = made_up(learned=arm(0.498, -0.001), random_pretrained=arm(0.696)).conclusion
+    assert "the arm called learned did not learn: 49.8% right" in told
+    assert "In other arms the label passes: random-pretrained (69.6% right)." in told
+    assert "no label was seen" not in told
+    leaky = made_up(learned=arm(0.7), frozen=arm(0.6), random_pretrained=arm(0.65)).conclusion
+    assert leaky.startswith("On these documents a model can write the label into its attention")
+    assert "brings it down to 65.0%" in leaky
+    assert leaky.endswith("In other arms the label passes: frozen (60.0% right).")
+
+
+def test_where_the_label_passes_the_sentence_says_how_often_it_is_right():
+    told = made_up(learned=arm(0.7)).conclusion
+    assert told.startswith(
+        "On these documents a model can write the label into its attention pattern alone: 70.0% "
+        "right without seeing a word, against 50.0% for always answering the commonest label; "
+    )
+    # Too few documents of a label to ask what the weights tell: accuracy has to do.
+    assert made_up(learned=arm(0.7, None)).conclusion == told
+
+
+def test_beating_the_commonest_label_with_weights_that_tell_nothing_is_no_label_passing():
+    told = made_up(learned=arm(0.6, -0.002)).conclusion
+    assert told.startswith(
+        "On these documents no label was seen to pass through the attention pattern alone: 60.0% "
+        "right is more than 50.0% for always answering the commonest label, but the weights alone"
+    )
+
+
+def test_a_small_real_probe_that_did_not_learn_says_so(task):
+    short = replace(HARD, documents=20, learning_rate=1e-5)
+    found = probe_shortcuts(task, short, split="spaces")
+    assert not found.arms["learned"].is_above_commonest
+    assert "the arm called learned did not learn" in found.conclusion

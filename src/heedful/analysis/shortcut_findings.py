@@ -1,7 +1,7 @@
 """What the default-token experiment found: the numbers of all arms, as rows and in a sentence."""
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,25 +35,60 @@ class Probe:
 
     @property
     def conclusion(self) -> str:
-        """What was found, in one sentence."""
+        """What was found, in a sentence or a few."""
         learned = self.arms[REFERENCE]
-        common = f"{self.majority_accuracy:.1%} for always answering the commonest label"
-        if not learned.leak.interval[0] > 0:
-            found = (
-                "On these documents no label was seen to pass through the attention pattern alone: "
-                f"{learned.accuracy.mean:.1%} right, against {common}"
-            )
-            if self.ordinary.leak.interval[0] > 0:
-                return f"{found}."
-            return (
-                f"{found}; but a classifier that reads the text learnt nothing either, so this "
-                "says little: train longer (--epochs) or on more documents."
-            )
+        if learned.shows_label:
+            return self._label_passes
+        return self._no_label_passes if learned.is_above_commonest else self._did_not_learn
+
+    @property
+    def _label_passes(self) -> str:
+        learned = self.arms[REFERENCE]
         told = ", and ".join(self._after(arm) for arm in MITIGATIONS)
         return (
             "On these documents a model can write the label into its attention pattern alone: "
-            f"{learned.accuracy.mean:.1%} right without seeing a word, against {common}; {told}."
+            f"{learned.accuracy.mean:.1%} right without seeing a word, against {self._commonest}; "
+            f"{told}.{self._label_passes_in(set(self.arms) - {REFERENCE, *MITIGATIONS})}"
         )
+
+    @property
+    def _no_label_passes(self) -> str:
+        learned = self.arms[REFERENCE]
+        return (
+            "On these documents no label was seen to pass through the attention pattern alone: "
+            f"{learned.accuracy.mean:.1%} right is more than {self._commonest}, but the weights "
+            "alone do not tell one label from another, so it does not come from them."
+            f"{self._label_passes_in(set(self.arms) - {REFERENCE})}"
+        )
+
+    @property
+    def _did_not_learn(self) -> str:
+        learned = self.arms[REFERENCE]
+        has_read = (
+            f"A classifier that reads the text gets {self.ordinary.accuracy.mean:.1%} right."
+            if self.ordinary.is_above_commonest
+            else "A classifier that reads the text learned nothing either."
+        )
+        return (
+            f"On these documents the arm called {REFERENCE} did not learn: "
+            f"{learned.accuracy.mean:.1%} right, against {self._commonest}. So it cannot show "
+            "whether a label passes through the attention pattern."
+            f"{self._label_passes_in(set(self.arms) - {REFERENCE})} {has_read} To find out more, "
+            "train longer (--epochs) or on more documents (--documents)."
+        )
+
+    @property
+    def _commonest(self) -> str:
+        return f"{self.majority_accuracy:.1%} for always answering the commonest label"
+
+    def _label_passes_in(self, others: Set[str]) -> str:
+        """A sentence about the other arms in which the label passes; nothing if there are none."""
+        found = [
+            f"{name} ({arm.accuracy.mean:.1%} right)"
+            for name, arm in self.arms.items()
+            if name in others and arm.shows_label
+        ]
+        return f" In other arms the label passes: {', '.join(found)}." if found else ""
 
     def _after(self, arm: str) -> str:
         """What a mitigation does, in words."""

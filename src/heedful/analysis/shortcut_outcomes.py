@@ -88,6 +88,21 @@ class Finding:
     seeds: tuple[OfSeed, ...]
 
     @property
+    def is_above_commonest(self) -> bool:
+        """Whether it is clearly right more often than the commonest label."""
+        return self.leak.interval[0] > 0
+
+    @property
+    def shows_label(self) -> bool:
+        """Whether the label passes through the weights.
+
+        Accuracy alone does not show that: where labels are shared out otherwise in the test
+        documents than in training, a model that gives every text the same answer may beat the
+        commonest label. So the weights have to tell the labels apart, where that can be measured.
+        """
+        return self.is_above_commonest and not self.told <= 0
+
+    @property
     def told(self) -> float:
         """What the weights tell of the label, mean over seeds (nats)."""
         return float(np.mean([one.told if one.told is not None else np.nan for one in self.seeds]))

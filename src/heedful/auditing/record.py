@@ -21,7 +21,7 @@ from heedful.auditing.metrics.registry import Better
 from heedful.auditing.operating import OperatingPoint, OperatingPoints
 from heedful.auditing.rules import SENTENCES, Judgement, Verdict
 from heedful.auditing.summary import Score
-from heedful.errors import RunError, UnknownName
+from heedful.errors import RunError, UnknownName, missing_packages_named
 from heedful.runs import RunFolder
 from heedful.text.documents import whole_characters
 from heedful.training.progress import percent
@@ -190,9 +190,10 @@ class Audit:
 
     def to_html(self, path: str | Path) -> None:
         """Write the report: one HTML file that needs no network."""
-        from heedful.report import write_report
+        with missing_packages_named("the report"):
+            from heedful.report import write_report
 
-        write_report(path, {str(self.about.get("name", "model")): self})
+            write_report(path, {str(self.about.get("name", "model")): self})
 
     @classmethod
     def load(cls, path: str | Path) -> "Audit":

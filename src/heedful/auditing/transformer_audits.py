@@ -16,6 +16,7 @@ from heedful.auditing.record import Audit, Table, plain
 from heedful.auditing.transformer import TransformerSubject, subject_of
 from heedful.auditing.transformer_loading import LoadedTransformer
 from heedful.auditing.transformer_ranking import rank_readings, told_by_heads
+from heedful.errors import counted, missing_packages_named
 from heedful.readouts import Readout, readouts
 from heedful.readouts.rows import OneHead
 from heedful.runs import RunFolder
@@ -91,6 +92,22 @@ class ReadingAudits:
     def instead(self) -> str:
         """What may be shown instead of the reading that tells most, if anything tells more."""
         return self.audits[self.best].instead
+
+    def save(self, folder: Path) -> None:
+        """Write the audit of each reading into a folder of its own, and readings.json beside."""
+        for name, place in folders_of(folder, self.audits).items():
+            self.audits[name].save(place)
+        without_audits = {key: value for key, value in self.to_dict().items() if key != "audits"}
+        RunFolder(folder).write_json(runs.READINGS, without_audits)
+
+    def to_html(self, path: str | Path) -> None:
+        """Write one report of all readings."""
+        with missing_packages_named("the report"):
+            from heedful.report import write_report
+
+            model = next(iter(self.audits.values())).about["model"]
+            ways = counted(len(self.audits), "way")
+            write_report(path, self.audits, title=f"{model}: {ways} of reading its attention")
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data."""

@@ -1,7 +1,8 @@
 """The command line: read the request, call one library function, show the answer.
 
 Exit codes: 0 fine, 1 a check failed, 2 wrong usage, 3 the machine gave out (disk, memory, a
-signal). Progress goes to standard error, results to standard output.
+signal, a package that is not installed). Progress goes to standard error, results to standard
+output.
 """
 
 import errno
@@ -13,7 +14,12 @@ import traceback
 from types import FrameType
 from typing import NoReturn
 
-from heedful.errors import EnvironmentFailure, HeedfulError, UsageError
+from heedful.errors import (
+    EnvironmentFailure,
+    HeedfulError,
+    UsageError,
+    missing_packages_named,
+)
 
 A_BUG = 70  # the exit code that sysexits.h keeps for internal errors
 
@@ -29,7 +35,8 @@ def main() -> NoReturn:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # text the terminal cannot show
     try:
-        app()
+        with missing_packages_named("this command"):
+            app(prog_name="heedful")  # however it was started
     except HeedfulError as error:
         _leave(str(error), error.exit_code)
     except OSError as error:

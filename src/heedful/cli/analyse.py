@@ -235,9 +235,10 @@ def _history(run: str) -> list[dict[str, Any]]:
 
 def _save(found: "Result", output: Path) -> None:
     from heedful import runs
-    from heedful.report.analyses import write_analysis
 
     found.save(output)
+    from heedful.report.analyses import write_analysis  # not before: it may not be installed
+
     write_analysis(output / runs.REPORT, found)
 
 

@@ -87,7 +87,6 @@ def audit(
     """
     from dataclasses import replace
 
-    from heedful import runs
     from heedful.auditing.judge import TrainedJudge
     from heedful.auditing.questions import AuditSettings
     from heedful.auditing.record import Audit
@@ -165,13 +164,12 @@ def audit(
         show.note(f"note: {sentence}")
     if output is not None and prepared.parts is not None:
         result.save(output)
-        result.to_html(output / runs.REPORT)
         prepared.parts.clear()
     _report(result, output, json, fail_on)
 
 
 def _report(result: "Audit", output: Path | None, json: bool, fail_on: str | None) -> None:
-    """Show an audit, and leave with code 1 if its verdict is too bad."""
+    """Show an audit, write its report, and exit with code 1 if its verdict is too bad."""
     from heedful import runs
     from heedful.cli import show
 
@@ -180,8 +178,8 @@ def _report(result: "Audit", output: Path | None, json: bool, fail_on: str | Non
     else:
         for line in show.audited(result):
             show.result(line)
-        if output is not None:
-            show.result(f"\nreport: {output / runs.REPORT}")
+    if output is not None:
+        show.report(output / runs.REPORT, result.to_html, is_silent=json)
     is_bad = result.verdict == "may-not" or (fail_on == "not-safe" and result.verdict != "may")
     if fail_on is not None and is_bad:
         raise typer.Exit(1)

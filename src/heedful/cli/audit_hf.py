@@ -8,7 +8,7 @@ import numpy as np
 import typer
 from rich.text import Text
 
-from heedful.errors import UsageError, counted
+from heedful.errors import UsageError
 
 if TYPE_CHECKING:
     from heedful.auditing.record import Audit
@@ -47,7 +47,6 @@ def audit_transformer(
     """Audit every reading of one model on the same documents, and say which may be shown."""
     from dataclasses import asdict
 
-    from heedful import runs
     from heedful.auditing.audit import Request
     from heedful.auditing.parts import PartsInFolder
     from heedful.auditing.questions import AuditSettings
@@ -63,8 +62,6 @@ def audit_transformer(
     from heedful.cli.audit import enter
     from heedful.model.hub import quieten
     from heedful.readouts import readouts
-    from heedful.report import write_report
-    from heedful.runs import RunFolder
 
     if resume and (output is None or seconds is not None):
         raise UsageError("--resume goes on with what is kept in -o, and takes no --budget here.")
@@ -118,20 +115,15 @@ def audit_transformer(
         for sentence in result.notes:
             show.note(f"note: {sentence}")
     if output is not None:
-        for reading, audit in result.audits.items():
-            audit.save(folders[reading])
-        without_audits = {k: v for k, v in result.to_dict().items() if k != "audits"}
-        RunFolder(output).write_json(runs.READINGS, without_audits)
-        ways = counted(len(result.audits), "way")
-        title = f"{Path(name).name}: {ways} of reading its attention"
-        write_report(output / runs.REPORT, result.audits, title=title)
+        result.save(output)
         for kept in parts.values():
             kept.clear()
     _report(result, output, json, fail_on)
 
 
 def _report(result: "ReadingAudits", output: Path | None, json: bool, fail_on: str | None) -> None:
-    """Show the audits of all readings, and leave with code 1 if the verdicts are too bad."""
+    """Show the audits of all readings, write their report, and exit with code 1 if the verdicts are
+    too bad."""
     from heedful import runs
     from heedful.cli import show
 
@@ -140,9 +132,9 @@ def _report(result: "ReadingAudits", output: Path | None, json: bool, fail_on: s
     else:
         for line in shown(result):
             show.result(line)
-        if output is not None:
-            show.result(f"\nreport: {output / runs.REPORT}")
         show.result(Text(f"\n{result.sentence}", style="bold"))
+    if output is not None:
+        show.report(output / runs.REPORT, result.to_html, is_silent=json)
     verdicts = {audit.verdict for audit in result.audits.values()}
     is_bad = verdicts == {"may-not"} or (fail_on == "not-safe" and "may" not in verdicts)
     if fail_on is not None and is_bad:

@@ -83,18 +83,21 @@ def compare(
     audits = {name: (loaded | made)[name] for name in names}
     comparison = compare(audits, seed)
     if output is not None:
-        from heedful.report import write_report
-
         for number, (name, audit) in enumerate(audits.items(), start=1):
             audit.save(output / f"{number}-{runs.folder_name(name)}")
-        write_report(output / runs.REPORT, audits, comparison.differences)
     if json:
         show.as_json(comparison.to_dict())
-        return
-    for line in show.compared(comparison):
-        show.result(line)
+    else:
+        for line in show.compared(comparison):
+            show.result(line)
     if output is not None:
-        show.result(f"\nreport: {output / runs.REPORT}")
+
+        def write(path: Path) -> None:
+            from heedful.report import write_report
+
+            write_report(path, audits, comparison.differences)
+
+        show.report(output / runs.REPORT, write, is_silent=json)
 
 
 def _audit_all(

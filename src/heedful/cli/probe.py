@@ -87,17 +87,20 @@ def shortcuts(
     task = Task.from_corpus(corpus, {"source": data})
     found = probe_shortcuts(task, settings, split=corpus.split, device=device, tell=tell)
     if output is not None:
-        from heedful.report.probe import write_probe
-
         found.save(output)
-        write_probe(output / runs.REPORT, found)
     if json:
         show.as_json(found.to_dict())
-        return
-    for line in _told(found):
-        show.result(line)
+    else:
+        for line in _told(found):
+            show.result(line)
     if output is not None:
-        show.result(f"\nreport: {output / runs.REPORT}")
+
+        def write(path: Path) -> None:
+            from heedful.report.probe import write_probe
+
+            write_probe(path, found)
+
+        show.report(output / runs.REPORT, write, is_silent=json)
 
 
 def _told(found: "Probe") -> Iterator[str]:

@@ -3,7 +3,8 @@
 import json
 import sys
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from rich.text import Text
 
 from heedful.auditing.operating import NOT_CALIBRATED
 from heedful.auditing.rules import GAIN
-from heedful.errors import counted
+from heedful.errors import counted, missing_packages_named
 from heedful.training.progress import documents_bar, percent
 
 if TYPE_CHECKING:
@@ -221,6 +222,17 @@ def _fact_line(fact: Mapping[str, Any]) -> str:
         return f"{fact['name']:<40} no number{note}"
     between = f"[{fact['low']:.3f}, {fact['high']:.3f}]"
     return f"{fact['name']:<40} {fact['mean']:6.3f} {between}{note}"
+
+
+def report(path: Path, write: Callable[[Path], None], is_silent: bool = False) -> None:
+    """Write the report of results that are saved and shown already, and say where it is.
+
+    It comes last, so that a package which only the report needs can be missing without loss.
+    """
+    with missing_packages_named(f"the report of the results, which are saved in {path.parent},"):
+        write(path)
+    if not is_silent:
+        result(f"\nreport: {path}")
 
 
 class DocumentBar:

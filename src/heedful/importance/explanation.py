@@ -4,13 +4,13 @@ An explanation shows measures beside each other because they disagree, and says 
 prediction when the words that each one calls most important are deleted.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
 from heedful.errors import ConfigError, DataError
@@ -18,11 +18,12 @@ from heedful.importance.kept import logits_of_kept
 from heedful.importance.measure import Measure, ready
 from heedful.model.classifier import AttentionClassifier
 from heedful.model.precision import in_full
-from heedful.text.batching import Batch
 from heedful.training.task import Label
 from heedful.training.trained import Trained
 
 USUAL_MEASURES = ("attention", "contribution", "gradient-x-input", "leave-one-out")
+NO_WORDS = "the text holds no words, so there is nothing to explain."
+IsKept = Bool[ndarray, "variants words"]
 DELETED = (1, 2, 3)  # how many top words are deleted
 
 
@@ -90,7 +91,7 @@ def explain(
         )
     batches = trained.batches([text])
     if not len(batches.documents[0]):
-        raise DataError("the text holds no words, so there is nothing to explain.")
+        raise DataError(NO_WORDS)
     batch = next(batches.by_length())
     with torch.no_grad():
         logits = model(batch).logits
@@ -101,13 +102,22 @@ def explain(
     }
     offsets = trained.tokenizer.offsets(text)
     explanation = Explanation(text, offsets, trained.classes, probabilities, scores, ())
-    return replace(explanation, deletions=_deletions(model, batch, explanation))
+
+    def predict_kept(is_kept: IsKept) -> Float[ndarray, "variants classes"]:
+        documents = np.zeros(len(is_kept), dtype=np.int64)
+        logits = logits_of_kept(model, batch, documents, is_kept)
+        return logits.softmax(dim=-1).cpu().numpy()
+
+    return with_deletions(explanation, predict_kept)
 
 
-def _deletions(
-    model: AttentionClassifier, batch: Batch, explanation: Explanation
-) -> tuple[Deletion, ...]:
-    """The prediction without the top one, two and three words of each measure."""
+def with_deletions(
+    explanation: Explanation, predict_kept: Callable[[IsKept], Float[ndarray, "variants classes"]]
+) -> Explanation:
+    """The explanation with the prediction without the top one, two and three words of each measure.
+
+    `predict_kept` gives the probabilities of the text with only some of its words left.
+    """
     words, target = explanation.words, int(explanation.probabilities.argmax())
     plans = [
         (measure, np.argsort(-scores, kind="stable")[:count])
@@ -116,13 +126,12 @@ def _deletions(
         if count < len(words)
     ]
     if not plans:
-        return ()
+        return explanation
     is_kept = np.ones((len(plans), len(words)), dtype=bool)
     for row, (_, top) in enumerate(plans):
         is_kept[row, top] = False
-    logits = logits_of_kept(model, batch, np.zeros(len(plans), dtype=np.int64), is_kept)
-    rest = logits.softmax(dim=-1).cpu().numpy()
-    return tuple(
+    deletions = tuple(
         Deletion(measure, tuple(words[place] for place in top), float(row[target]))
-        for (measure, top), row in zip(plans, rest, strict=True)
+        for (measure, top), row in zip(plans, predict_kept(is_kept), strict=True)
     )
+    return replace(explanation, deletions=deletions)

@@ -6,7 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from heedful.auditing.metrics import pairs
 from heedful.auditing.metrics.ranking import (
+    FEWEST_AT_ONCE,
+    LONGEST_AT_ONCE,
     kendall_tau,
     kendall_test,
     pearson,
@@ -83,10 +86,47 @@ def test_nearly_perfect_rankings_have_scipys_exact_p(tokens, swaps, sign):
     for swap in range(min(swaps, tokens // 2)):
         second[[2 * swap, 2 * swap + 1]] = second[[2 * swap + 1, 2 * swap]]
     theirs = stats.kendalltau(first, sign * second)
-    ours = kendall_test(first[None], sign * second[None], np.ones((1, tokens), dtype=bool))
+    both = (np.tile(values, (FEWEST_AT_ONCE, 1)) for values in (first, sign * second))
+    ours = kendall_test(*both, np.ones((FEWEST_AT_ONCE, tokens), dtype=bool))
     assert ours.tau[0] == pytest.approx(theirs.statistic, abs=1e-12)
     # With two discordant pairs p is far below 1e-300 in places, where doubles lose digits.
     assert ours.p_value[0] == pytest.approx(theirs.pvalue, rel=1e-9, abs=1e-300)
+
+
+@pytest.mark.parametrize("tokens", [1, 2, 63, 64, 65, 129, 300, 1000, LONGEST_AT_ONCE + 1])
+@pytest.mark.parametrize("has_ties", [False, True])
+def test_tau_and_p_are_scipys_for_texts_of_every_length(tokens, has_ties):
+    rng = np.random.default_rng(tokens)
+    first = rng.random((6, tokens))
+    second = first + rng.random((6, tokens))
+    if has_ties:
+        first, second = np.maximum(first - 0.7, 0), second.round(1)
+    is_token = np.arange(tokens) < np.array([tokens, tokens, tokens // 2, 2, 1, 0])[:, None]
+    first[1, 0] = np.nan
+    for rows in (slice(0, 6), slice(0, 1)):  # many at once, and a single one
+        ours = kendall_test(first[rows], second[rows], is_token[rows])
+        for tau, p_value, a, b, keep in zip(
+            ours.tau, ours.p_value, first[rows], second[rows], is_token[rows], strict=True
+        ):
+            theirs = stats.kendalltau(a[keep], b[keep]) if keep.sum() > 1 else (np.nan, np.nan)
+            assert (tau, p_value) == pytest.approx(tuple(theirs), rel=1e-9, abs=1e-12, nan_ok=True)
+
+
+@given(
+    tokens=st.integers(1, 200),
+    kinds=st.sampled_from([1, 3, 1000]),
+    block=st.sampled_from([1, 2, 7, 64]),
+    seed=st.integers(0, 99),
+)
+def test_discordant_partners_are_those_that_a_loop_finds(tokens, kinds, block, seed):
+    ranks = np.random.default_rng(seed).integers(0, min(kinds, tokens), (2, tokens))
+    is_before = np.arange(tokens)[:, None] < np.arange(tokens)
+    is_discordant = is_before & (ranks[:, :, None] > ranks[:, None, :])
+    partners = is_discordant.sum(axis=1) + is_discordant.sum(axis=2)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pairs, "BLOCK", block)
+        np.testing.assert_array_equal(pairs.count_discordant_partners(ranks), partners)
+        np.testing.assert_array_equal(pairs.count_discordant(ranks), is_discordant.sum((1, 2)))
 
 
 def test_every_permutation_of_five_has_scipys_p():

@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 from scipy.special import erfc, factorial
+from scipy.stats import kendalltau
 
 from heedful.auditing.metrics.pairs import Pairs, compare_pairs
 from heedful.auditing.metrics.registry import metric
@@ -27,6 +28,9 @@ from heedful.auditing.metrics.rows import (
 from heedful.auditing.metrics.top import chance_in_top, top_k
 
 LARGEST_EXACT = 33  # tokens; above it scipy, too, takes the normal law for the exact one
+# Outside these bounds one call of scipy per row is faster than arithmetic on all rows at once.
+LONGEST_AT_ONCE = 1500  # tokens
+FEWEST_AT_ONCE = 4  # rows
 
 
 @dataclass(frozen=True)
@@ -115,10 +119,18 @@ def top_overlap(first: Rows, second: Rows, is_token: IsToken, fraction: float = 
 @in_row_chunks
 def _kendall(first: Rows, second: Rows, is_token: IsToken) -> Float[ndarray, "examples 2"]:
     """Tau-b and its p-value, side by side."""
+    rows, width = first.shape
+    has_no_nan = ~(has_nan(first, is_token) | has_nan(second, is_token))
+    both = np.full((rows, 2), np.nan)
+    if rows < FEWEST_AT_ONCE or width > LONGEST_AT_ONCE:
+        for row in np.flatnonzero(has_no_nan & (is_token.sum(axis=-1) > 1)):
+            keep = is_token[row]
+            both[row] = kendalltau(first[row, keep], second[row, keep])
+        return both
     pairs = compare_pairs(first, second, is_token)
     tau = pairs.tau()
-    both = np.stack([tau, np.where(np.isnan(tau), np.nan, _p_value(pairs))], axis=-1)
-    both[has_nan(first, is_token) | has_nan(second, is_token)] = np.nan
+    is_asked = has_no_nan & ~np.isnan(tau)
+    both[is_asked] = np.stack([tau, _p_value(pairs)], axis=-1)[is_asked]
     return both
 
 
