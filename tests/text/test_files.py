@@ -72,14 +72,14 @@ def test_values_that_python_cannot_hold_are_refused_with_their_column(what, name
 
 def test_a_category_that_is_not_utf8_is_refused(tmp_path: Path):
     column = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0, 1]), not_utf8())
-    with pytest.raises(DataError, match="(?i)UTF-?8"):
+    with pytest.raises(DataError, match=r"(?i)UTF-?8"):
         read_documents(parquet(tmp_path / "odd.parquet", column))
 
 
 def test_a_column_whose_name_is_not_utf8_is_refused(tmp_path: Path):
     path = tmp_path / "d.parquet"
     path.write_bytes(WHOLE["parquet"].replace(b"label", b"lab\xffl"))
-    with pytest.raises(DataError, match="(?i)UTF-?8"):
+    with pytest.raises(DataError, match=r"(?i)UTF-?8"):
         read_documents(path)
 
 

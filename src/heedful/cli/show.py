@@ -148,7 +148,7 @@ def compared(comparison: "Comparison") -> Iterator[Text]:
     width = max(map(len, comparison.audits))
     for name, audit in comparison.audits.items():
         accuracy = audit.about.get("accuracy")
-        right = "accuracy unknown" if accuracy is None else f"accuracy {percent(accuracy)}"
+        right = "accuracy unknown" if accuracy is None else f"accuracy {percent(float(accuracy))}"
         yield Text(f"{name:<{width}}  {right}  {audit.sentence}")
     judged_by = [audit.calibration.cuts for audit in comparison.audits.values()]
     if any(cuts != judged_by[0] for cuts in judged_by):
