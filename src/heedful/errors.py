@@ -9,6 +9,8 @@
     └── EnvironmentFailure       the machine gave out: disk, memory, a signal      exit code 3
         └── TrainingDiverged     the loss stopped being a number
 
+    DataWarning                  data that can be used and is probably not what was meant
+
 A message says what was expected, what came and what to do. The command line prints it without a
 traceback and leaves with the exit code of its class.
 """
@@ -53,6 +55,10 @@ class EnvironmentFailure(HeedfulError):
 
 class TrainingDiverged(EnvironmentFailure):
     """The loss stopped being a finite number."""
+
+
+class DataWarning(UserWarning):
+    """Data can be used, but is probably not what was meant; the command line says it in a note."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
