@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from heedful.asking import audit, explain
     from heedful.auditing.modules import ModuleAdapter, ModuleTrace
     from heedful.auditing.record import Audit
-    from heedful.errors import HeedfulError
+    from heedful.errors import DataWarning, HeedfulError
     from heedful.estimator import Classifier
     from heedful.sweeps.sweep import sweep
     from heedful.text.datasets import load
@@ -35,6 +35,7 @@ _HOMES = {
     "Audit": "heedful.auditing.record",
     "Classifier": "heedful.estimator",
     "Corpus": "heedful.text.documents",
+    "DataWarning": "heedful.errors",
     "Document": "heedful.text.documents",
     "Documents": "heedful.text.documents",
     "HeedfulError": "heedful.errors",
@@ -64,6 +65,7 @@ __all__ = [
     "Audit",
     "Classifier",
     "Corpus",
+    "DataWarning",
     "Document",
     "Documents",
     "HeedfulError",

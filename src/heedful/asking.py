@@ -20,7 +20,7 @@ from heedful.auditing.subject import Judge, Subject
 from heedful.auditing.subjects import ClassifierSubject
 from heedful.auditing.twins import Twins, train_twins
 from heedful.config import at_least, seconds_in
-from heedful.errors import DataError, HeedfulWarning
+from heedful.errors import DataError, DataWarning
 from heedful.estimator import Classifier, Labels, as_labels, as_texts
 from heedful.importance.explanation import USUAL_MEASURES, Explanation
 from heedful.importance.measure import Measure
@@ -101,7 +101,7 @@ def audit(
     )
     if prepared.chosen.note:
         advice = "include_trained=True audits them too"
-        warnings.warn(f"{prepared.chosen.note}; {advice}.", HeedfulWarning, stacklevel=2)
+        warnings.warn(f"{prepared.chosen.note}; {advice}.", DataWarning, stacklevel=2)
     return prepared.run()
 
 

@@ -80,7 +80,7 @@ def check(value: Any, annotation: Any, name: str) -> Any:
         converted = _as_type(value, option)
         if converted is not _MISFIT:
             return converted
-    raise ConfigError(f"{name} should be {_in_words(annotation)}, not {value!r}.")
+    raise ConfigError(f"{name} should be {_in_words(annotation)}, not {value!r:.60}.")
 
 
 def parse(text: str, annotation: Any, name: str) -> Any:
@@ -187,7 +187,10 @@ def _literal(text: str, expected: Any) -> Any:
 
 
 def _in_words(annotation: Any) -> str:
-    words = {int: "a whole number", float: "a finite number", bool: "true or false", str: "a word"}
+    words: dict[type, str] = {
+        int: "a whole number", float: "a finite number", bool: "true or false", str: "a word",
+        list: "a list", dict: "an object",
+    }  # fmt: skip
     parts = []
     for option in sorted(_alternatives(annotation), key=lambda option: option is types.NoneType):
         if typing.get_origin(option) is Literal:

@@ -10,6 +10,8 @@
         ├── TrainingDiverged     the loss stopped being a number
         └── MissingPackage       a package that this request needs is not installed
 
+    DataWarning                  data that can be used and is probably not what was meant
+
 A message says what was expected, what came and what to do. The command line prints it without a
 traceback and leaves with the exit code of its class.
 """
@@ -58,8 +60,8 @@ class TrainingDiverged(EnvironmentFailure):
     """The loss stopped being a finite number."""
 
 
-class HeedfulWarning(UserWarning):
-    """Something was done, but not quite as one may expect; the message says what."""
+class DataWarning(UserWarning):
+    """Data can be used, but is probably not what was meant; the command line says it in a note."""
 
 
 class MissingPackage(EnvironmentFailure, ImportError):

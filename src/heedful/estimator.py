@@ -5,6 +5,7 @@
 """
 
 import inspect
+import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -16,7 +17,7 @@ from numpy import ndarray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from heedful.errors import DataError, counted
+from heedful.errors import DataError, DataWarning, counted
 from heedful.importance.explanation import USUAL_MEASURES, Explanation
 from heedful.importance.explanation import explain as explain_text
 from heedful.importance.measure import Measure
@@ -28,6 +29,7 @@ from heedful.model.outputs import OutputSettings
 from heedful.model.projections import Projection
 from heedful.runs import CONFIG, RunFolder
 from heedful.text.documents import Corpus, Document, Documents, Split, share_out
+from heedful.text.labels import doubtful_labels
 from heedful.training.optimizers import OptimizerSettings
 from heedful.training.progress import EpochLines
 from heedful.training.recipe import Recipe
@@ -123,9 +125,15 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         *,
         dev: tuple[Texts, Labels] | None = None,
     ) -> "Classifier":
-        """Train on texts and labels; `dev` = (texts, labels) chooses the best epoch if given."""
+        """Train on texts and labels; `dev` = (texts, labels) chooses the best epoch if given.
+
+        Labels that are probably mistakes are warned of (`DataWarning`).
+        """
         settings = self.settings
         task = self.task(texts, labels, dev)
+        learnt = (task.classes[number] for part in (task.train, task.dev) for number in part.labels)
+        for sentence in doubtful_labels(learnt):
+            warnings.warn(sentence, DataWarning, stacklevel=2)
         with EpochLines("") if self.show_progress else nullcontext() as watcher:
             self.trained_ = train(task, settings, device=self.device, watcher=watcher)
         self.classes_ = np.array(task.classes)

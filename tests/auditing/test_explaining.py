@@ -98,7 +98,7 @@ def test_what_cannot_be_explained_is_refused_in_a_sentence(pair):
     model, _ = pair
     with pytest.raises(ConfigError, match="needs its tokenizer"):
         heedful.explain(model, TEXT)
-    with pytest.raises(DataError, match="dict cannot be explained: give a fitted heedful"):
+    with pytest.raises(DataError, match="dict cannot be read: give a fitted heedful"):
         heedful.explain({}, TEXT)
     with pytest.raises(ConfigError, match=r"^this model cannot give contribution\. Available: att"):
         heedful.explain(pair, TEXT, ["contribution"])

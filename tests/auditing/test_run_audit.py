@@ -9,7 +9,7 @@ from heedful.auditing.questions import AuditSettings
 from heedful.auditing.record import Audit
 from heedful.auditing.run_audit import AuditPlan, new_documents, prepare_audit, run_audit
 from heedful.auditing.subjects import ClassifierSubject
-from heedful.errors import ConfigError, DataError, HeedfulWarning
+from heedful.errors import ConfigError, DataError, DataWarning
 from heedful.text.datasets.planted import Planted
 from heedful.text.documents import Document, Documents
 
@@ -60,7 +60,7 @@ def test_documents_that_were_all_trained_on_are_refused(classifier, corpus):
 
 
 def test_in_python_documents_are_left_out_with_a_warning(classifier, corpus):
-    with pytest.warns(HeedfulWarning, match="50 documents left out: 30 used to train the model"):
+    with pytest.warns(DataWarning, match="50 documents left out: 30 used to train the model"):
         found = heedful.audit(classifier, mixed(corpus), QUICK, ["decisive"])
     assert found.texts == tuple(corpus.test[:40].texts)
     assert found.about["left_out_trained_on"] == 30

@@ -486,7 +486,7 @@ def test_in_python_a_pair_a_pipeline_and_a_tokenizer_beside_are_the_same():
     assert found[2].about["readout"] == "last-cls"
     with pytest.raises(ConfigError, match="needs its tokenizer"):
         heedful.audit(model, texts)
-    with pytest.raises(DataError, match="dict cannot be audited"):
+    with pytest.raises(DataError, match="dict cannot be read"):
         heedful.audit({}, texts)
 
 

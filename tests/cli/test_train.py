@@ -254,3 +254,15 @@ def test_a_recipe_that_does_not_fit_leaves_no_folder_behind(heedful, data):
     assert answer.code == 2
     assert "tying compares hidden states with word embeddings" in answer.err
     assert not Path("tied").exists()
+
+
+def test_labels_that_are_probably_mistakes_are_noted(heedful, data, rows):
+    odd = [*rows, {"text": "x", "label": "Very Good"}, {"text": "y", "label": "nan"}]
+    odd += [{"text": f"z {n}", "label": "Positive"} for n in range(9)]
+    data.write_text("\n".join(map(json.dumps, odd)))
+    answer = heedful("train", data, "-o", "run", *QUICK)
+    assert answer.code == 0, answer.err
+    assert "note: data.jsonl: label 'nan' looks like a missing value" in answer.err
+    assert "note: data.jsonl: labels 'positive' (" in answer.err
+    assert "note: data.jsonl: label 'Very Good' has only 1 document of 611" in answer.err
+    assert "DataWarning" not in answer.err

@@ -6,13 +6,11 @@ from rich.console import Console
 from heedful.jobs import progress
 from heedful.jobs.job import Outcome
 from heedful.jobs.progress import JobLines
+from heedful.terminal import Terminal
 
 
 def lines(is_terminal: bool) -> JobLines:
-    console = Console(
-        file=io.StringIO(), force_terminal=is_terminal, width=110, color_system=None, soft_wrap=True
-    )
-    return JobLines(console)
+    return JobLines(Terminal(io.StringIO(), is_terminal=is_terminal, width=110))
 
 
 def shown(watcher: JobLines) -> str:
@@ -46,7 +44,7 @@ def test_without_a_terminal_every_event_is_a_line():
         "bad: its worker was killed by SIGKILL; it runs again",
         "bad begins",
         "bad runs alone.",
-        "bad failed: the [loss] became nan.",
+        "bad failed: the [loss]⟨U+001B⟩ became nan.",
         "after not run: bad failed",
         "base done (3.2 s)",
     ]

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heedful.report.heat import WORDS_SHOWN, Piece, heat_map
-from heedful.report.visible import visible
+from heedful.visible import visible
 
 TEXT = "good, not bad"
 OFFSETS = [(0, 4), (6, 9), (10, 13)]

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from heedful.visible import written_out
+
 LOW, HIGH = "_low", "_high"
 NAMES = {
     "query_times_output": "V · W", "f1": "F1", "random_f1": "random F1", "f1_gain": "F1 gain",
@@ -65,7 +67,7 @@ def number(value: Any) -> str:
     if isinstance(value, int | np.integer):
         return f"{value:,}"
     if not isinstance(value, float | np.floating):
-        return str(value)
+        return written_out(str(value))
     if not np.isfinite(value):
         return "–"
     size = abs(float(value))

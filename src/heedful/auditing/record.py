@@ -20,8 +20,9 @@ from heedful.auditing import operating
 from heedful.auditing.metrics.registry import Better
 from heedful.auditing.operating import OperatingPoint, OperatingPoints
 from heedful.auditing.rules import SENTENCES, Judgement, Verdict
+from heedful.auditing.stored import check_stored
 from heedful.auditing.summary import Score
-from heedful.errors import RunError, UnknownName, missing_packages_named
+from heedful.errors import ConfigError, RunError, UnknownName, missing_packages_named
 from heedful.runs import RunFolder
 from heedful.text.documents import whole_characters
 from heedful.training.progress import percent
@@ -212,9 +213,15 @@ class Audit:
                 f"reads {SCHEMA}. Audit again."
             )
         try:
+            check_stored(stored)
+        except ConfigError as error:
+            raise RunError(
+                f"{folder.path / runs.AUDIT} is not as heedful wrote it: {error} Audit again."
+            ) from None
+        try:
             frame = pandas.read_parquet(io.BytesIO(folder.read_bytes(runs.PER_EXAMPLE)))
             return cls._from(stored, frame)
-        except (KeyError, TypeError, ValueError, AttributeError, OSError) as error:
+        except (LookupError, TypeError, ValueError, AttributeError, OSError) as error:
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise RunError(
                 f"the files of the audit {path} do not fit together ({reason})."
@@ -224,6 +231,8 @@ class Audit:
     def _from(cls, stored: dict[str, Any], frame: "DataFrame") -> "Audit":
         described = {name: tuple(frame.pop(name)) for name in ("text", "label", "prediction")}
         labels = (label if isinstance(label, str) else None for label in described["label"])
+        if not all(isinstance(one, str) for one in (*described["text"], *described["prediction"])):
+            raise ValueError("a text or a prediction is no string")
         return cls(
             verdict=stored["verdict"],
             answers=tuple(map(_read_answer, stored["answers"])),
@@ -286,7 +295,7 @@ def _read_test(stored: dict[str, Any]) -> TestResult:
 
 def _read_score(stored: dict[str, Any]) -> Score:
     def number(value: float | None) -> float:
-        return math.nan if value is None else value
+        return math.nan if value is None else float(value)
 
     def interval(pair: list[float | None]) -> tuple[float, float]:
         return (number(pair[0]), number(pair[1]))
@@ -306,7 +315,10 @@ def _read_score(stored: dict[str, Any]) -> Score:
 def _read_shown(stored: dict[str, Any]) -> ShownDocument:
     offsets = tuple((start, end) for start, end in stored["offsets"])
     scores = {
-        measure: tuple(math.nan if number is None else number for number in numbers)
+        measure: tuple(math.nan if number is None else float(number) for number in numbers)
         for measure, numbers in stored["scores"].items()
     }
-    return ShownDocument(**{**stored, "offsets": offsets, "scores": scores})
+    probability = float(stored["probability"])
+    return ShownDocument(
+        **{**stored, "probability": probability, "offsets": offsets, "scores": scores}
+    )

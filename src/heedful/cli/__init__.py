@@ -10,9 +10,12 @@ import io
 import os
 import signal
 import sys
+import textwrap
 import traceback
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
+
+import typer
 
 from heedful.errors import (
     EnvironmentFailure,
@@ -20,8 +23,11 @@ from heedful.errors import (
     UsageError,
     missing_packages_named,
 )
+from heedful.terminal import write_error
 
 A_BUG = 70  # the exit code that sysexits.h keeps for internal errors
+# click's UsageError, wherever this version of typer keeps it
+RefusedArguments: type[Exception] = typer.BadParameter.__bases__[0]
 
 
 def main() -> NoReturn:
@@ -36,9 +42,11 @@ def main() -> NoReturn:
             stream.reconfigure(errors="backslashreplace")  # text the terminal cannot show
     try:
         with missing_packages_named("this command"):
-            app(prog_name="heedful")  # however it was started
+            code = app(prog_name="heedful", standalone_mode=False)  # however it was started
     except HeedfulError as error:
         _leave(str(error), error.exit_code)
+    except RefusedArguments as error:
+        _leave(_refusal(error), UsageError.exit_code)
     except OSError as error:
         _leave(*_in_words(error))
     except Exception as error:  # noqa: BLE001  (the last line of defence)
@@ -49,13 +57,13 @@ def main() -> NoReturn:
                 EnvironmentFailure.exit_code,
             )
         if os.environ.get("HEEDFUL_TRACEBACK"):
-            traceback.print_exc()
+            write_error(textwrap.indent(traceback.format_exc(), "  "), seen="\n\t")
         _leave(
             f"unexpected {type(error).__name__}: {error}. This is a bug in heedful; run again with "
             "HEEDFUL_TRACEBACK=1 to see where, and please report it.",
             A_BUG,
         )
-    sys.exit(0)
+    sys.exit(code or 0)
 
 
 def is_out_of_memory(error: Exception) -> bool:
@@ -86,6 +94,15 @@ def _stop(number: int, frame: FrameType | None) -> NoReturn:
     )
 
 
+def _refusal(error: Any) -> str:
+    """What is wrong with the arguments; nothing where the help has been printed instead."""
+    sentence = error.format_message()
+    if not sentence or error.ctx is None:
+        return sentence
+    return f"{sentence.rstrip('.')}. `{error.ctx.command_path} --help` says what can be given."
+
+
 def _leave(sentence: str, code: int) -> NoReturn:
-    print(f"heedful: {sentence}", file=sys.stderr)  # noqa: T201
+    if sentence:
+        write_error(f"heedful: {sentence}")
     sys.exit(code)

@@ -248,7 +248,7 @@ def _show(found: "Result") -> None:
 
     show.result(f"{found.asks}\n")
     for line in lines(in_words(found.summary)):
-        show.result(show.one_for_one(line))
+        show.result(line)
     if found.notes:
         show.result("")
     for note in found.notes:

@@ -48,7 +48,9 @@ def tell_version(wanted: bool) -> bool:
     if wanted:
         from importlib.metadata import version
 
-        typer.echo(f"heedful {version('heedful')}")
+        from heedful.terminal import Terminal
+
+        Terminal().say(f"heedful {version('heedful')}")
         raise typer.Exit
     return wanted
 

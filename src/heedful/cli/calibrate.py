@@ -60,7 +60,8 @@ def calibrate(
     else:
         for line in _told(found):
             show.result(line)
-        show.result(f"\nreport: {output / runs.REPORT}\noperating points: {output / FILE_NAME}")
+        show.result(f"\nreport: {output / runs.REPORT}")
+        show.result(f"operating points: {output / FILE_NAME}")
     if any(model.left_out.startswith(("failed", "not run")) for model in found.models):
         raise typer.Exit(1)
 

@@ -39,7 +39,9 @@ def predict(
     agrees is printed too (on standard error).
     """
     from heedful.cli import show
+    from heedful.terminal import write_row
     from heedful.training.trained import Trained
+    from heedful.visible import one_line
 
     trained = Trained.load(run, device)
     documents, notes = _documents(texts, file, text, label)
@@ -70,8 +72,8 @@ def predict(
             answer = {"label": trained.classes[best], "probabilities": by_class}
             show.as_json({"text": document.text, **answer})
         else:
-            name = show.one_line(str(trained.classes[best]))
-            sys.stdout.write(f"{name}\t{row[best]:.3f}\t{show.one_line(document.text)}\n")
+            name = one_line(str(trained.classes[best]))
+            write_row(name, f"{row[best]:.3f}", one_line(document.text))
     if not quiet:
         for sentence in notes:
             show.note(f"note: {sentence}")

@@ -77,7 +77,8 @@ def reproduce(
         if not json:
             for row in [*claim_rows(one), *number_rows(one)]:
                 show.result("  ".join(row.values()))
-            show.result(f"{one.sentence}\nreport: {folder / runs.REPORT}\n")
+            show.result(one.sentence)
+            show.result(f"report: {folder / runs.REPORT}\n")
     if json:
         show.as_json([plain(one.to_dict()) for one in found])
     if any(one.about["cells"].get("failed") for one in found):

@@ -56,6 +56,8 @@ def serve(
     server = Server.at(
         folders, host=host, port=port, names=name or (), token=token, device=device, cores=cores
     )
+    for sentence in server.problems:
+        show.note(f"note: {sentence}")
     show.note(f"serving {server.served}")
     show.result(server.address)
     show.note("stop with Ctrl-C")

@@ -1,8 +1,6 @@
 """What commands show: notes and progress on standard error, results on standard output."""
 
-import json
-import sys
-import unicodedata
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,13 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray
-from rich.console import Console
 from rich.text import Text
 
 from heedful.auditing.operating import NOT_CALIBRATED
 from heedful.auditing.rules import GAIN
 from heedful.errors import counted, missing_packages_named
+from heedful.terminal import Terminal, write_json
 from heedful.training.progress import documents_bar, percent
+from heedful.visible import one_line as one_line
+from heedful.visible import places, written_out
 
 if TYPE_CHECKING:
     from heedful.auditing.comparing import Comparison
@@ -28,23 +28,17 @@ if TYPE_CHECKING:
 
 def note(sentence: str) -> None:
     """A sentence on standard error."""
-    Console(stderr=True, soft_wrap=True, highlight=False).print(sentence, markup=False)
+    Terminal(stderr=True).say(sentence)
 
 
 def result(line: str | Text) -> None:
     """A line of the answer on standard output."""
-    Console(soft_wrap=True, highlight=False).print(line, markup=False)
+    Terminal().say(line)
 
 
-def as_json(value: Any) -> None:
+def as_json(value: object) -> None:
     """The answer for machines: one JSON value per line."""
-    is_utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
-    sys.stdout.write(json.dumps(value, ensure_ascii=not is_utf8) + "\n")
-
-
-def one_line(text: str) -> str:
-    """The text without line ends, tabs or anything else that steers a terminal."""
-    return " ".join(one_for_one(text).split())
+    write_json(value)
 
 
 def score_line(trained: "Trained") -> str:
@@ -72,7 +66,9 @@ def shaded(text: str, offsets: Int[ndarray, "words 2"], scores: Float[ndarray, "
     Orange above zero, blue below.
     """
     largest = np.abs(scores).max(initial=0.0) or 1.0
-    line = Text(one_for_one(text))
+    spaced = re.sub(r"\s", " ", text)  # one for one, so that offsets hold
+    line = Text(written_out(spaced))
+    place = places(spaced)
     for (start, end), score in zip(offsets.tolist(), scores.tolist(), strict=True):
         strength = abs(score) / largest
         if strength >= 0.1:
@@ -81,13 +77,8 @@ def shaded(text: str, offsets: Int[ndarray, "words 2"], scores: Float[ndarray, "
                 round(weak + strength * (tone - weak))
                 for weak, tone in zip(GREY, full, strict=True)
             )
-            line.stylize(f"black on rgb({red},{green},{blue})", start, end)
+            line.stylize(f"black on rgb({red},{green},{blue})", place[start], place[end])
     return line
-
-
-def one_for_one(text: str) -> str:
-    """The text with what steers a terminal replaced by as many blanks, so that offsets hold."""
-    return "".join(" " if unicodedata.category(sign) == "Cc" else sign for sign in text)
 
 
 def strongest(words: Sequence[str], scores: Float[ndarray, " words"], count: int = 3) -> str:
@@ -160,8 +151,8 @@ def compared(comparison: "Comparison") -> Iterator[Text]:
     width = max(map(len, comparison.audits))
     for name, audit in comparison.audits.items():
         accuracy, on_test = audit.about.get("accuracy"), audit.about.get("test_accuracy")
-        right = "accuracy unknown" if accuracy is None else f"accuracy {percent(accuracy)}"
-        right += "" if on_test is None else f" (test accuracy {percent(on_test)})"
+        right = "accuracy unknown" if accuracy is None else f"accuracy {percent(float(accuracy))}"
+        right += "" if on_test is None else f" (test accuracy {percent(float(on_test))})"
         yield Text(f"{name:<{width}}  {right}  {audit.sentence}")
     judged_by = [audit.calibration.cuts for audit in comparison.audits.values()]
     if any(cuts != judged_by[0] for cuts in judged_by):
@@ -239,7 +230,7 @@ class DocumentBar:
     """One bar in documents with the time left, on a terminal."""
 
     def __init__(self, documents: int, is_shown: bool) -> None:
-        console = Console(stderr=True)
+        console = Terminal(stderr=True)
         self._progress = documents_bar(console, is_shown and console.is_terminal)
         self._task = self._progress.add_task("auditing", total=documents)
 

@@ -5,12 +5,13 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.table import Column
 
 from heedful.errors import counted
 from heedful.jobs.job import Outcome
+from heedful.terminal import Terminal
+from heedful.visible import one_line
 
 
 class JobWatcher:
@@ -40,8 +41,8 @@ class JobLines(JobWatcher):
 
     tells_beginnings = True  # where there is no terminal
 
-    def __init__(self, console: Console | None = None) -> None:
-        self.console = console or Console(stderr=True, highlight=False, soft_wrap=True)
+    def __init__(self, console: Terminal | None = None) -> None:
+        self.console = console or Terminal(stderr=True)
         self.progress = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=20),
@@ -80,7 +81,9 @@ class JobLines(JobWatcher):
     def begin_job(self, name: str) -> None:
         """Start a bar."""
         self.fractions[name] = 0.0
-        self.bars[name] = self.progress.add_task(self.label(name), total=1.0, words="begins")
+        self.bars[name] = self.progress.add_task(
+            one_line(self.label(name)), total=1.0, words="begins"
+        )
         self._draw()
         if self.tells_beginnings and not self.console.is_terminal:
             self._line(f"{self.label(name)} begins")
@@ -88,7 +91,7 @@ class JobLines(JobWatcher):
     def tell(self, name: str, fraction: float, words: str) -> None:
         """Move a bar."""
         self.fractions[name] = fraction
-        self.progress.update(self.bars[name], completed=fraction, words=_one_line(words))
+        self.progress.update(self.bars[name], completed=fraction, words=one_line(words))
         self._draw()
 
     def lose_job(self, name: str, reason: str) -> None:
@@ -137,12 +140,7 @@ class JobLines(JobWatcher):
         self.progress.update(self.all, completed=ended, words=self.summary())
 
     def _line(self, text: str) -> None:
-        self.progress.console.print(_one_line(text), markup=False)
-
-
-def _one_line(text: str) -> str:
-    """The text without line ends or anything else that steers a terminal."""
-    return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
+        self.console.say(one_line(text))
 
 
 def _about(seconds: float) -> str:

@@ -12,8 +12,8 @@ from heedful.analysis.shown import in_words
 from heedful.plots import Figure
 from heedful.report.drawn import Drawn, panel, spoken
 from heedful.report.page import flat, make_page
-from heedful.report.visible import visible
 from heedful.runs import write_atomically
+from heedful.visible import visible
 
 ROWS = ""  # the rows of the Parquet file, as a table
 

@@ -132,7 +132,7 @@ def _question(place: int, name: str, asks: str, audits: Mapping[str, Audit]) -> 
 
 def _fact(run: str, row: Mapping[str, Any]) -> Fact:
     mean, low, high = (
-        math.nan if row[key] is None else row[key] for key in ("mean", "low", "high")
+        math.nan if row[key] is None else float(row[key]) for key in ("mean", "low", "high")
     )
     bounds = interval((low, high), 3)
     return Fact(run, spoken(row["name"]), row["note"], number(mean), bounds, row["documents"])

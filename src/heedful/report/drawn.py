@@ -19,7 +19,7 @@ from heedful.auditing.questions import audit_tests
 from heedful.auditing.record import Audit
 from heedful.auditing.selection import Selection, Within
 from heedful.plots import Figure
-from heedful.report.visible import visible
+from heedful.visible import visible
 
 SCORES, INSTEAD = "scores", "instead"  # places of figures that belong to no question
 

@@ -22,7 +22,7 @@ from heedful.errors import DataError
 from heedful.report import answers, points
 from heedful.report.drawn import INSTEAD, SCORES, figures, spoken
 from heedful.report.heat import HeatMap, heat_map
-from heedful.report.visible import visible
+from heedful.visible import visible
 
 if TYPE_CHECKING:
     from heedful.importance.explanation import Explanation

@@ -10,8 +10,8 @@ from heedful.analysis.shortcut_outcomes import Finding
 from heedful.plots.shortcuts import arm_accuracies, mask_by_label
 from heedful.report.drawn import Drawn, panel
 from heedful.report.page import flat, make_page
-from heedful.report.visible import visible
 from heedful.runs import write_atomically
+from heedful.visible import visible
 
 
 def probe_page(probe: Probe) -> str:

@@ -2,10 +2,9 @@
 
 from collections.abc import Mapping
 
-from rich.console import Console
-
 from heedful.jobs.job import Outcome
 from heedful.jobs.progress import JobLines
+from heedful.terminal import Terminal
 
 
 class SweepLines(JobLines):
@@ -13,7 +12,7 @@ class SweepLines(JobLines):
 
     tells_beginnings = False
 
-    def __init__(self, console: Console | None = None) -> None:
+    def __init__(self, console: Terminal | None = None) -> None:
         super().__init__(console)
         self.labels: Mapping[str, str] = {}
 

@@ -4,6 +4,7 @@ A row is a mapping from column name to value, numbered by the line where it ends
 Parquet). What cannot be read is refused with the place where it stands.
 """
 
+import codecs
 import csv
 import gzip
 import io
@@ -12,11 +13,14 @@ import re
 import sys
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heedful.errors import DataError, nearest
+
+if TYPE_CHECKING:
+    from pyarrow import ChunkedArray
 
 Row = Mapping[str, Any]
 NumberedRows = Iterator[tuple[int, Row]]
@@ -43,7 +47,7 @@ def read_rows(path: Path) -> NumberedRows:
             data = gzip.decompress(data)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise DataError(f"{path} is not a whole gzip file: {error}.") from None
-    if not data.strip():
+    if not data.removeprefix(codecs.BOM_UTF8).strip():
         raise DataError(f"{path} is empty. Expected one document per row.")
     return READERS[suffix](data, path)
 
@@ -71,8 +75,7 @@ def _table_rows(text: str, path: Path, delimiter: str, quoting: Any) -> Numbered
         stream = io.StringIO(text, newline="")
         reader = csv.reader(stream, delimiter=delimiter, quoting=quoting, strict=True)
         header = [name.strip() for name in next(reader)]
-        if twice := [name for name, count in Counter(header).items() if count > 1]:
-            raise DataError(f"{path} has more than one column named {twice[0]!r}.")
+        _refuse_twins(header, path)
         for cells in reader:
             if len(cells) > len(header):
                 raise DataError(
@@ -89,6 +92,11 @@ def _table_rows(text: str, path: Path, delimiter: str, quoting: Any) -> Numbered
         ) from None
     finally:
         csv.field_size_limit(limit)
+
+
+def _refuse_twins(header: Sequence[str], path: Path) -> None:
+    if twice := [name for name, count in Counter(header).items() if count > 1]:
+        raise DataError(f"{path} has more than one column named {twice[0]!r}.")
 
 
 def _unquoted(cell: str) -> str:
@@ -133,10 +141,33 @@ def _parquet_rows(data: bytes, path: Path) -> NumberedRows:
     import pyarrow.parquet
 
     try:
-        table = pyarrow.parquet.read_table(pyarrow.BufferReader(data))
-    except (pyarrow.ArrowException, OSError) as error:
+        table = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(data)).read()
+        names = table.column_names
+    except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path} is not a Parquet file: {error}.") from None
-    return enumerate(table.to_pylist(), start=1)
+    _refuse_twins(names, path)
+    columns = {name: _parquet_column(table[name], name, path) for name in names}
+    rows = zip(*columns.values(), strict=True)
+    return ((n, dict(zip(columns, row, strict=True))) for n, row in enumerate(rows, start=1))
+
+
+def _parquet_column(column: "ChunkedArray", name: str, path: Path) -> list[Any]:
+    """The values of a column; one that Python cannot hold is refused with its row.
+
+    Parquet holds years after 9999, text that is not UTF-8, times in zones that do not exist, …
+    """
+    from pyarrow import ArrowException
+
+    values: list[Any] = []
+    try:
+        for value in column:
+            values.append(value.as_py())
+    except (ArrowException, ValueError, ArithmeticError, LookupError, TypeError) as error:
+        raise DataError(
+            f"{path}, row {len(values) + 1}: column {name!r} holds a {column.type} that cannot be "
+            f"read ({error}). Drop the column, or save it as text or numbers that are in range."
+        ) from None
+    return values
 
 
 def _text_rows(data: bytes, path: Path) -> NumberedRows:

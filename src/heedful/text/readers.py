@@ -7,12 +7,14 @@ not fit is refused with the place where it stands.
 
 import json
 import math
+import warnings
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from heedful.errors import DataError, counted, nearest
+from heedful.errors import DataError, DataWarning, counted, nearest
 from heedful.text.documents import (
     Corpus,
     Document,
@@ -24,6 +26,7 @@ from heedful.text.documents import (
     whole_characters,
 )
 from heedful.text.files import READERS, Row, decode, read_rows
+from heedful.text.labels import doubtful_labels
 
 # Names that columns usually have, the likeliest first.
 TEXT_COLUMNS = (
@@ -57,8 +60,25 @@ def read(
     """A corpus from a file or folder; what has no dev or test part of its own is shared out.
 
     `text` and `label` name the columns. A folder holds either one folder of .txt files per class or
-    files named train, dev and test. Shares are drawn by `seed`, label by label.
+    files named train, dev and test. Shares are drawn by `seed`, label by label. Labels that are
+    probably mistakes are warned of (`DataWarning`).
     """
+    corpus = read_corpus(path, text, label, dev_share, test_share, split, seed)
+    for sentence in _doubts(corpus):
+        warnings.warn(sentence, DataWarning, stacklevel=2)
+    return corpus
+
+
+def read_corpus(
+    path: str | Path,
+    text: str | None,
+    label: str | None,
+    dev_share: float,
+    test_share: float,
+    split: Split = "words",
+    seed: int = 0,
+) -> Corpus:
+    """The same for who shows the corpus's notes: doubtful labels are among them."""
     path = Path(path)
     if path.is_dir():
         parts, notes = _read_folder(path, text, label)
@@ -68,7 +88,7 @@ def read(
     corpus = Corpus(path.name, **parts, split=split, notes=tuple(notes))
     corpus = share_out(corpus, dev_share, test_share, seed)
     check_labels(corpus)
-    return corpus
+    return replace(corpus, notes=(*corpus.notes, *_doubts(corpus)))
 
 
 def read_documents(
@@ -132,6 +152,11 @@ def check_labels(corpus: Corpus) -> None:
                 f"{corpus.name}: the {part} part has labels never seen in training: "
                 f"{', '.join(unseen[:5])}. Known: {', '.join(sorted(map(str, counts))[:10])}."
             )
+
+
+def _doubts(corpus: Corpus) -> list[str]:
+    labels = [*corpus.train.labels, *corpus.dev.labels, *corpus.test.labels]
+    return [f"{corpus.name}: {sentence}" for sentence in doubtful_labels(labels)]
 
 
 def find_part(folder: Path, part: str) -> Path | None:

@@ -1,11 +1,12 @@
 """How a training goes, on standard error: a bar on a terminal, lines elsewhere."""
 
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from heedful.model.classifier import TextClassifier
+from heedful.terminal import Terminal
 from heedful.training.fit import Epoch, Watcher
 from heedful.training.recipe import Phase
+from heedful.visible import one_line
 
 
 class EpochLines(Watcher):
@@ -13,7 +14,7 @@ class EpochLines(Watcher):
 
     def __init__(self, title: str) -> None:
         self.title = title
-        self.console = Console(stderr=True, highlight=False)
+        self.console = Terminal(stderr=True)
         self.progress = documents_bar(self.console, is_shown=self.console.is_terminal)
 
     def __enter__(self) -> "EpochLines":
@@ -31,7 +32,7 @@ class EpochLines(Watcher):
         """Start a bar."""
         name = f"{phase.name}, " if phase.name else ""
         text = f"{self.title}{name}epoch {epoch + 1} of at most {phase.epochs}"
-        self.bar = self.progress.add_task(text, total=documents)
+        self.bar = self.progress.add_task(one_line(text), total=documents)
 
     def advance(self, documents: int) -> None:
         """Move the bar."""
@@ -43,10 +44,9 @@ class EpochLines(Watcher):
         dev = f", dev accuracy {percent(epoch.dev.accuracy)}" if epoch.dev else ""
         best = "  best so far" if epoch.is_best else ""
         name = f"{epoch.name}, " if epoch.name else ""
-        self.progress.console.print(
+        self.console.say(
             f"{self.title}{name}epoch {epoch.epoch}: loss {epoch.train_loss:.3f}{dev} "
-            f"({epoch.seconds:.1f} s){best}",
-            markup=False,
+            f"({epoch.seconds:.1f} s){best}"
         )
 
 
@@ -55,10 +55,10 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f}%"
 
 
-def documents_bar(console: Console, is_shown: bool) -> Progress:
+def documents_bar(console: Terminal, is_shown: bool) -> Progress:
     """A bar that counts documents and shows the time left; it leaves nothing behind."""
     return Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         TextColumn("{task.completed:,}/{task.total:,} documents"),
         TimeRemainingColumn(),

@@ -14,7 +14,7 @@ from numpy import ndarray
 from heedful.errors import DataError
 from heedful.text.datasets import corpora, load, names_in
 from heedful.text.documents import Corpus, fingerprints
-from heedful.text.readers import check_labels, read
+from heedful.text.readers import check_labels, read_corpus
 
 Label = str | int | float | bool
 
@@ -76,7 +76,7 @@ def find_corpus(
 ) -> Corpus:
     """A file, a folder or a corpus name as a corpus; what exists on disk goes first."""
     if Path(data).exists():
-        return read(data, text, label, dev_share=dev_share, test_share=test_share, seed=seed)
+        return read_corpus(data, text, label, dev_share, test_share, seed=seed)
     if text is not None or label is not None:
         raise DataError(f"text and label name columns of a file, and {data} is no file.")
     is_name = data.partition(":")[0] in corpora or data in names_in(data_dir)

@@ -32,6 +32,7 @@ class Server:
     socket: socket.socket
     address: str
     served: str
+    problems: tuple[str, ...] = ()  # what could not be read, in sentences
 
     @classmethod
     def at(
@@ -68,6 +69,7 @@ class Server:
             listening,
             _address(host, listening, access),
             f"{counted(runs, 'run')} and {counted(audits, 'audit')}",
+            tuple(shelf.problems),
         )
 
     def answering(self) -> uvicorn.Server:

@@ -29,7 +29,7 @@ class Gone(RunError):
 class Watched(Generic[Kept]):
     """Something read from a folder, and read again when its files change.
 
-    What was not asked for by name (`is_found`) need not be whole: it says so when it is asked for.
+    What is not whole says so when it is asked for; `problem` is what was wrong when it was opened.
     """
 
     def __init__(
@@ -38,7 +38,6 @@ class Watched(Generic[Kept]):
         path: Path,
         files: Sequence[str],
         load: Callable[[Path], Kept],
-        is_found: bool = False,
     ) -> None:
         self.name = name
         self.path = path
@@ -48,12 +47,12 @@ class Watched(Generic[Kept]):
         self._seen = self._look()
         self._kept: Kept | None = None
         self._was_read = False
+        self.problem: UsageError | OSError | None = None
         try:
             self._kept = load(path)
             self._was_read = True
-        except (UsageError, OSError):
-            if not is_found:
-                raise
+        except (UsageError, OSError) as error:
+            self.problem = error
 
     def get(self) -> Kept:
         """What the folder holds now."""
@@ -89,7 +88,10 @@ class Shelf:
 
     @classmethod
     def open(cls, paths: Sequence[str | Path], device: str = "cpu") -> "Shelf":
-        """The runs and audits in some folders: each one is one, or holds some."""
+        """The runs and audits in some folders: each one is one, or holds some.
+
+        One that was asked for by its own folder and cannot be read is an error if none can.
+        """
         given = {Path(path).resolve() for path in paths}
         found = list(dict.fromkeys(folder for path in paths for folder in _folders(Path(path))))
         of_runs = [folder for folder in found if RunFolder(folder).is_begun]
@@ -98,16 +100,28 @@ class Shelf:
         def load(path: Path) -> Trained:
             return Trained.load(path, device)
 
-        return cls(
-            [
-                Watched(name, path, RUN_FILES, load, path not in given)
-                for name, path in _named(of_runs)
-            ],
-            [
-                Watched(name, path, AUDIT_FILES, Audit.load, path not in given)
-                for name, path in _named(of_audits)
-            ],
+        shelf = cls(
+            [Watched(name, path, RUN_FILES, load) for name, path in _named(of_runs)],
+            [Watched(name, path, AUDIT_FILES, Audit.load) for name, path in _named(of_audits)],
         )
+        broken = [one for one in shelf._all if one.problem is not None]
+        asked_for = [one.problem for one in broken if one.path in given and one.problem is not None]
+        if asked_for and len(broken) == len(shelf._all):
+            raise asked_for[0]
+        return shelf
+
+    @property
+    def problems(self) -> list[str]:
+        """What could not be read when it was opened, in sentences."""
+        return [
+            f"{one.name} cannot be read, the others are served: {one.problem}"
+            for one in self._all
+            if one.problem is not None
+        ]
+
+    @property
+    def _all(self) -> list["Watched[Trained] | Watched[Audit]"]:
+        return [*self.runs.values(), *self.audits.values()]
 
     def run(self, name: str) -> Trained:
         """A served run."""

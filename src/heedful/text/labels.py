@@ -1,0 +1,67 @@
+"""Labels -> sentences about those that are probably mistakes.
+
+A stray cell of a label column becomes a class of its own, and a model learns it. Nothing is dropped
+here, because any of these may be meant (a class may well be called "none"): it is said instead.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from heedful.errors import counted
+
+# How libraries and people write that there is no value; in lower case.
+MISSING = {"", "nan", "null", "none", "nil", "na", "n/a", "#n/a", "<na>", "nat", "missing", "?"}
+FEW = 5  # fewer documents leave none, or one at most, to test on
+RARE = 0.01  # an imbalance beyond this share is more often a slip than a class
+MOST_TOLD = 5  # of a kind
+
+
+def doubtful_labels(labels: Iterable[object]) -> list[str]:
+    """A sentence for each label that looks missing, is written in two ways, or is very rare."""
+    counts = Counter(str(label) for label in labels if label is not None)
+    missing = [label for label in counts if label.strip().lower() in MISSING]
+    others = [label for label in counts if label not in missing]
+    alike = _written_in_several_ways(others)
+    variants = {label for group in alike for label in group}
+    total = counts.total()
+    rare = [
+        label
+        for label in others
+        if label not in variants and counts[label] < FEW and counts[label] < RARE * total
+    ]
+    return [
+        *_first(
+            f"label {label!r} looks like a missing value, but is a class with "
+            f"{counted(counts[label], 'document')}: if those have no label, drop them"
+            for label in missing
+        ),
+        *_first(
+            f"labels {_with_counts(group, counts)} differ only in case or white space, but are "
+            "different classes: if they mean the same, write them the same way"
+            for group in alike
+        ),
+        *_first(
+            f"label {label!r} has only {counted(counts[label], 'document')} of {total:,}: if that "
+            "is a mistake, drop the document or merge the label with another"
+            for label in rare
+        ),
+    ]
+
+
+def _written_in_several_ways(labels: Iterable[str]) -> list[list[str]]:
+    by_word: dict[str, list[str]] = {}
+    for label in labels:
+        by_word.setdefault(" ".join(label.casefold().split()), []).append(label)
+    return [group for group in by_word.values() if len(group) > 1]
+
+
+def _with_counts(labels: Iterable[str], counts: Counter[str]) -> str:
+    return " and ".join(f"{label!r} ({counted(counts[label], 'document')})" for label in labels)
+
+
+def _first(sentences: Iterable[str]) -> Iterator[str]:
+    """A few sentences of a kind, and how many more there would be."""
+    listed = list(sentences)
+    yield from listed[:MOST_TOLD]
+    if len(listed) > MOST_TOLD:
+        yield f"the same is true of {counted(len(listed) - MOST_TOLD, 'more label')}"
