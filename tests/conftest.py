@@ -1,6 +1,7 @@
 """What tests share: where data lies, threads, a small corpus."""
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -56,3 +57,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker("browser")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say in the last lines, not only with an `s` among the dots, which pages nobody looked at."""
+    skipped = terminalreporter.stats.get("skipped", [])  # of whole files too, which have no markers
+    of_pages = [one for one in skipped if "browser" in getattr(one, "keywords", ())]
+    for reason, tests in Counter(one.longrepr[2] for one in of_pages).items():
+        line = f"Tests of pages SKIPPED: {tests}. {reason.removeprefix('Skipped: ')}"
+        terminalreporter.section("pages", red=True, bold=True)
+        terminalreporter.write_line(line, red=True, bold=True)

@@ -89,7 +89,9 @@ def test_reordering_examples_reorders_the_values_and_nothing_else(name, seed):
     arguments = arguments_of(name, draw_arguments(seed))
     order = np.random.default_rng(seed).permutation(7)
     reordered = metrics[name].compute(**{key: a[order] for key, a in arguments.items()})
-    np.testing.assert_array_equal(reordered, metrics[name].compute(**arguments)[order])
+    expected = metrics[name].compute(**arguments)[order]
+    # Products of matrices may add the last rows of a block up in another order than the first.
+    np.testing.assert_allclose(reordered, expected, rtol=1e-12, atol=1e-14)
 
 
 @every_metric

@@ -82,7 +82,10 @@ def test_every_measure_of_a_module_is_the_classifiers_own(trained):
     assert len(module.measures) == 8
     for measure in module.measures:
         expected = ours.importance(known, measure)
-        np.testing.assert_allclose(module.importance(found, measure), expected, atol=1e-6)
+        # Gradients in single precision, summed in another order: a few roundings of their size.
+        np.testing.assert_allclose(
+            module.importance(found, measure), expected, rtol=1e-5, atol=1e-6
+        )
 
 
 def test_states_and_their_influence_are_the_classifiers_own(trained):
@@ -122,7 +125,10 @@ def test_reading_a_few_words_at_a_time_changes_nothing(trained):
     np.testing.assert_allclose(reading.weights, found.weights, atol=1e-6)
     for measure in module.measures:
         np.testing.assert_allclose(
-            few.importance(reading, measure), module.importance(found, measure), atol=1e-6
+            few.importance(reading, measure),
+            module.importance(found, measure),
+            rtol=1e-5,
+            atol=1e-6,
         )
 
 
@@ -132,7 +138,7 @@ def test_a_text_without_words_is_decided_from_nothing(trained):
         reading = module.read(texts)
         assert (reading.weights[0] == 0).all()
         np.testing.assert_allclose(
-            reading.probabilities[0], module.without_evidence(reading)[0], atol=1e-7
+            reading.probabilities[0], module.without_evidence(reading)[0], atol=1e-6
         )
         assert (module.importance(reading, "gradient-x-input")[0] == 0).all()
         assert (module.states(reading)["hidden"][0] == 0).all()

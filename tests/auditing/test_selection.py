@@ -230,6 +230,8 @@ def test_every_mark_leads_to_as_many_documents_as_it_stands_for(audit):
 
 
 def test_queries_are_plain_text_that_json_can_hold():
-    for _, behind in behinds(hostile_audit()):
+    found = behinds(hostile_audit())
+    assert found
+    for _, behind in found:
         assert json.loads(json.dumps(behind)) == behind
         assert behind.isascii()

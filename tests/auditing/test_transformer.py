@@ -39,6 +39,9 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit.script.*:Deprecation
 
 TEXTS = ["Good old film, unhappily bad.", "a bad film", "new"]
 CLASSES = ("bad", "good")
+# A probability in single precision is good to 6e-8. Batches of other sizes, padding and imposed
+# weights add up in another order on other processors, which costs a few such roundings.
+ROUNDING = 1e-6
 
 
 def a_model(kind: str = "Bert", **changes) -> TransformerModel:
@@ -68,7 +71,7 @@ def test_words_are_the_users_own_and_weights_sum_to_1_over_them(kind):
 def test_padding_changes_nothing(kind, readout):
     subject = subject_of(a_model(kind), readouts.make(readout), CLASSES)
     together = subject.read(TEXTS)
-    assert together.probabilities.std(axis=0).max() > 1e-6  # texts matter at all
+    assert together.probabilities.std(axis=0).max() > 1e-4  # texts matter, beside the tolerances
     for row, text in enumerate(TEXTS):
         alone = subject.read([text])
         words = alone.weights.shape[1]
@@ -85,8 +88,8 @@ def test_other_weights_act_inside_the_model_and_rows_still_sum_to_1(kind):
     reading = subject.read(TEXTS)
     one_hot = np.broadcast_to(np.eye(7), (3, 7, 7))
     moved = reading.moved(subject.decide(reading, one_hot))
-    assert moved[0].max() > 1e-6
-    assert moved[2].max() == 0  # of one word, nothing can be taken away
+    assert moved[0].max() > 100 * ROUNDING
+    assert moved[2].max() < ROUNDING  # of one word, nothing can be taken away
     rows = []
 
     class Noted(Watch):

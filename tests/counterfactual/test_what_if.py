@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import heedful
@@ -45,7 +45,7 @@ def test_the_own_weights_give_the_own_prediction(trained, reading):
     for weights in (None, reading.own, reading.own.tolist()):
         found = what_if.decide(reading, weights)
         np.testing.assert_allclose(found.probabilities, trained.probabilities([TEXT])[0], atol=1e-6)
-        np.testing.assert_allclose(found.weights, trained.attention([TEXT])[0].weights, atol=1e-7)
+        np.testing.assert_allclose(found.weights, trained.attention([TEXT])[0].weights, atol=1e-6)
         assert found.jsd == pytest.approx(0, abs=1e-9)
         assert found.tvd == pytest.approx(0, abs=1e-6)
 
@@ -92,8 +92,7 @@ def test_all_weight_on_a_word_gives_the_output_of_its_state(reading, place):
 @given(deleted=st.lists(st.integers(0, WORDS - 1), max_size=WORDS))
 def test_deleted_words_leave_the_prediction_of_the_shorter_text(trained, deleted):
     is_kept = np.array([place not in deleted for place in range(WORDS)])
-    if not is_kept.any():
-        return
+    assume(is_kept.any())  # a text without words is refused, which another test looks at
     reading = what_if.read(trained, TEXT, deleted)
     shorter = " ".join(np.array(TEXT.split())[is_kept])
     np.testing.assert_array_equal(reading.is_kept, is_kept)

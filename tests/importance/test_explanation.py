@@ -42,6 +42,7 @@ def test_a_deletion_is_the_prediction_of_the_shorter_text(trained, planted):
     text = planted.test.texts[1]
     explanation = explain(trained, text)
     target = int(explanation.probabilities.argmax())
+    assert explanation.deletions
     for deletion in explanation.deletions:
         shorter = " ".join(word for word in text.split(" ") if word not in deletion.words)
         expected = trained.probabilities([shorter])[0, target]

@@ -114,7 +114,9 @@ def test_sparsegen_goes_from_uniform_to_one_token():
     torch.testing.assert_close(
         Sparsegen(-1e6)(scores, all_tokens(scores)), torch.full((1, 3), 1 / 3), atol=1e-5, rtol=0
     )
-    assert Sparsegen(0.99)(scores, all_tokens(scores)).tolist() == [[1.0, 0.0, 0.0]]
+    one = Sparsegen(0.99)(scores, all_tokens(scores))
+    torch.testing.assert_close(one, torch.tensor([[1.0, 0.0, 0.0]]))
+    assert (one > 0).tolist() == [[True, False, False]]
 
 
 @pytest.mark.parametrize("sparsity", [1.0, 2.0, float("nan")])

@@ -1,5 +1,6 @@
 """A browser without a network, and what a page did in it."""
 
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +12,10 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 CHROMIUM = shutil.which("chromium")
+MISSING = (
+    "Chromium is not installed, so no page can be looked at. Install it: apt-get install chromium, "
+    "or put any Chromium on the PATH under the name chromium."
+)
 ARGUMENTS = [
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
@@ -44,8 +49,11 @@ class Visit:
 
 @contextmanager
 def browser() -> Iterator[Browser]:
+    """Started; where it is missing, tests are skipped, and in CI they fail."""
+    if CHROMIUM is None and os.environ.get("CI"):
+        pytest.fail(MISSING)
     if CHROMIUM is None:
-        pytest.skip("chromium is not installed, so no page can be looked at")
+        pytest.skip(MISSING)
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         yield started

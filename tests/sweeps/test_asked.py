@@ -37,7 +37,8 @@ def test_analyses_of_a_cell_are_those_of_the_command_and_are_not_made_again():
     by_hand = analyses.make("word-scores").analyse(Trained.load(run), documents, 0)
     rows = frame[(frame["run"] == run.name) & (frame["table"] == "word-scores.kinds")]
     expected = [row["local_polarity"] for row in by_hand.tables["kinds"]]
-    assert rows["local_polarity"].tolist() == expected
+    # Computed in another process, whose products of matrices may be split up otherwise.
+    assert rows["local_polarity"].tolist() == pytest.approx(expected, rel=1e-5)
     assert rows["seed"].tolist() == [1] * len(expected)
     watcher = Hearing()
     again = heedful.sweep(grid, "out", cores=1, watcher=watcher)

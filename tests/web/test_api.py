@@ -125,7 +125,7 @@ def test_other_weights_give_what_the_library_decides(client, request, run):
 
 def test_the_models_own_weights_move_nothing(client, words):
     sheet = found(client.post(ATTEND, json={"text": TEXT}))
-    assert sheet["weights"] == sheet["own"]
+    np.testing.assert_allclose(sheet["weights"], sheet["own"], rtol=0, atol=1e-6)
     assert sheet["prediction"] == sheet["own_prediction"]
     assert sheet["tvd"] == pytest.approx(0, abs=1e-6)
     np.testing.assert_allclose(by_class(sheet), words.probabilities([TEXT])[0], atol=1e-6)
@@ -173,10 +173,13 @@ def test_marks_of_its_charts_lead_to_documents(client):
         for row in [row for row in table if row.get("behind") is not None][:4]
     }
     assert len(rows) > 20
+    bars = 0
     for behind, row in rows.items():
         sheet = found(client.get(f"/api/audits/words/documents?{behind}&count=1"))
-        if "share" in row and "documents" in row and "start" in row:
+        if row.keys() >= {"share", "documents", "start"}:
             assert sheet["chosen"] == row["documents"], row
+            bars += 1
+    assert bars > 10
 
 
 @pytest.mark.parametrize(
