@@ -22,7 +22,6 @@ def found(monkeypatch):
 
     def calibrate(output, **options):
         asked.update(options, output=output)
-        Path(output).mkdir(parents=True)
         return made
 
     monkeypatch.setattr("heedful.calibration.calibrate.calibrate", calibrate)
@@ -70,7 +69,6 @@ def test_a_model_that_failed_ends_in_code_1(heedful, monkeypatch, found, no_page
     worse = replace(made, models=(*made.models, lost))
 
     def calibrate(output, **options):
-        Path(output).mkdir(parents=True)
         return worse
 
     monkeypatch.setattr("heedful.calibration.calibrate.calibrate", calibrate)
