@@ -120,16 +120,15 @@ def top_overlap(first: Rows, second: Rows, is_token: IsToken, fraction: float = 
 def _kendall(first: Rows, second: Rows, is_token: IsToken) -> Float[ndarray, "examples 2"]:
     """Tau-b and its p-value, side by side."""
     rows, width = first.shape
-    has_no_nan = ~(has_nan(first, is_token) | has_nan(second, is_token))
     both = np.full((rows, 2), np.nan)
     if rows < FEWEST_AT_ONCE or width > LONGEST_AT_ONCE:
-        for row in np.flatnonzero(has_no_nan & (is_token.sum(axis=-1) > 1)):
-            keep = is_token[row]
-            both[row] = kendalltau(first[row, keep], second[row, keep])
+        for row, keep in enumerate(is_token):
+            if np.count_nonzero(keep) > 1:  # scipy warns of fewer
+                both[row] = kendalltau(first[row][keep], second[row][keep])
         return both
     pairs = compare_pairs(first, second, is_token)
     tau = pairs.tau()
-    is_asked = has_no_nan & ~np.isnan(tau)
+    is_asked = ~(has_nan(first, is_token) | has_nan(second, is_token) | np.isnan(tau))
     both[is_asked] = np.stack([tau, _p_value(pairs)], axis=-1)[is_asked]
     return both
 

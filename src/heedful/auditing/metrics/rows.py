@@ -16,7 +16,7 @@ IsToken = Bool[ndarray, "examples tokens"]
 PerExample = Float[ndarray, " examples"]
 Arguments = ParamSpec("Arguments")
 
-CELLS_AT_ONCE = 2**16  # temporary arrays of half a megabyte: they also stay in the cache
+CELLS_AT_ONCE = 2**15  # temporary arrays of a quarter megabyte: they also stay in the cache
 
 
 def in_row_chunks(compute: Callable[Arguments, ndarray]) -> Callable[Arguments, ndarray]:
