@@ -91,13 +91,19 @@ def analyse(
     about = {"looked_at": " ".join(given) or "made-up corpora"}
     found = replace(found, about={**about, **_options(analysis), **found.about})
     if output is not None:
-        _save(found, output)
+        found.save(output)
     if json:
         show.as_json(found.to_dict())
-        return
-    _show(found)
+    else:
+        _show(found)
     if output is not None:
-        show.result(f"\nreport: {output / runs.REPORT}")
+
+        def write(path: Path) -> None:
+            from heedful.report.analyses import write_analysis
+
+            write_analysis(path, found)
+
+        show.report(output / runs.REPORT, write, is_silent=json)
 
 
 def _options(analysis: "Analysis") -> dict[str, Any]:
@@ -231,15 +237,6 @@ def _history(run: str) -> list[dict[str, Any]]:
     from heedful.runs import RunFolder
 
     return RunFolder.open(run).read_lines(runs.HISTORY)
-
-
-def _save(found: "Result", output: Path) -> None:
-    from heedful import runs
-
-    found.save(output)
-    from heedful.report.analyses import write_analysis  # not before: it may not be installed
-
-    write_analysis(output / runs.REPORT, found)
 
 
 def _show(found: "Result") -> None:
