@@ -7,7 +7,7 @@ import heedful
 
 SOURCE = Path(heedful.__file__).parent
 ORDER = [
-    *("errors", "config", "registry", "runs", "text", "model", "training"),
+    *("errors", "config", "registry", "progress", "runs", "text", "model", "training"),
     *("jobs", "importance", "counterfactual", "readouts", "auditing", "analysis"),
     *("sweeps", "papers", "calibration", "plots", "report", "estimator", "asking", "web", "cli"),
 ]

@@ -149,7 +149,7 @@ def audit(
         )  # fmt: skip
         parts = PartsInFolder(output, asked)
     total = min(len(chosen), documents or len(chosen))
-    with show.DocumentBar(total, is_shown=not quiet) as bar:
+    with show.DocumentBar(total, is_shown=not quiet, seconds=seconds) as bar:
         result = audit(
             ClassifierSubject(trained, precision=exactness),
             chosen,
@@ -157,7 +157,7 @@ def audit(
             ask,
             judge=of_judge,
             twins=twins,
-            request=Request(documents, seconds, parts, bar.advance),
+            request=Request(documents, seconds, parts, bar, is_written=output is not None),
             about={
                 "name": Path(run).resolve().name,
                 "data": data,
@@ -166,12 +166,13 @@ def audit(
                 **described(trained),
             },
         )
+        if output is not None and parts is not None:
+            bar.begin_phase("writing the report")
+            result.save(output)
+            result.to_html(output / runs.REPORT)
+            parts.clear()
     for sentence in result.about.get("notes", ()) if not quiet else ():
         show.note(f"note: {sentence}")
-    if output is not None and parts is not None:
-        result.save(output)
-        result.to_html(output / runs.REPORT)
-        parts.clear()
     if json:
         show.as_json(result.to_dict())
     else:

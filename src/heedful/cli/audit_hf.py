@@ -92,8 +92,8 @@ def audit_transformer(
             **plain(asdict(settings)),
         }
         parts = {reading: PartsInFolder(folder, asked) for reading, folder in folders.items()}
-    total = min(len(documents), count or len(documents)) * len(subjects)
-    with show.DocumentBar(total, is_shown=not quiet) as bar:
+    total = min(len(documents), count or len(documents))
+    with show.DocumentBar(total, is_shown=not quiet, audits=len(subjects), seconds=seconds) as bar:
         result = audit_readings(
             loaded,
             subjects,
@@ -101,23 +101,24 @@ def audit_transformer(
             settings,
             ask,
             every_head=heads,
-            request=Request(count, seconds, None, bar.advance),
+            request=Request(count, seconds, None, bar, is_written=output is not None),
             parts=parts.get,
             about={"data": data},
         )
+        if output is not None:
+            bar.begin_phase("writing the report")
+            for reading, audit in result.audits.items():
+                audit.save(folders[reading])
+            without_audits = {k: v for k, v in result.to_dict().items() if k != "audits"}
+            RunFolder(output).write_json(READINGS, without_audits)
+            ways = counted(len(result.audits), "way")
+            title = f"{Path(name).name}: {ways} of reading its attention"
+            write_report(output / runs.REPORT, result.audits, title=title)
+            for kept in parts.values():
+                kept.clear()
     if not quiet:
         for sentence in result.notes:
             show.note(f"note: {sentence}")
-    if output is not None:
-        for reading, audit in result.audits.items():
-            audit.save(folders[reading])
-        without_audits = {k: v for k, v in result.to_dict().items() if k != "audits"}
-        RunFolder(output).write_json(READINGS, without_audits)
-        ways = counted(len(result.audits), "way")
-        title = f"{Path(name).name}: {ways} of reading its attention"
-        write_report(output / runs.REPORT, result.audits, title=title)
-        for kept in parts.values():
-            kept.clear()
     if json:
         show.as_json(result.to_dict())
     else:

@@ -112,7 +112,7 @@ def _audit_all(
                 subject,
                 documents,
                 settings,
-                request=Request(documents=count, advance=bar.advance),
+                request=Request(documents=count, watcher=bar),
                 about={
                     "name": name,
                     "data": data,

@@ -105,7 +105,7 @@ def _audit(trained: "dict[str, Trained]", corpus: "Corpus", output: Path) -> Non
                 ClassifierSubject(model),
                 corpus.test,
                 AuditSettings(sampled_documents=SAMPLED),
-                request=Request(documents=AUDITED, advance=bar.advance),
+                request=Request(documents=AUDITED, watcher=bar),
                 about={"name": name, "data": CORPUS, **described(model)},
             )
         audits[name].save(output / AUDITS / name)

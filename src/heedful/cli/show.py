@@ -2,6 +2,7 @@
 
 import json
 import sys
+import time
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -13,8 +14,11 @@ from rich.console import Console
 from rich.text import Text
 
 from heedful.auditing.operating import NOT_CALIBRATED
+from heedful.auditing.progress import MEASURING, AuditWatcher
 from heedful.auditing.rules import GAIN
+from heedful.auditing.time_budget import duration
 from heedful.errors import counted
+from heedful.progress import Clock, Completed, RegularLines, about
 from heedful.training.progress import documents_bar, percent
 
 if TYPE_CHECKING:
@@ -220,21 +224,77 @@ def _fact_line(fact: Mapping[str, Any]) -> str:
     return f"{fact['name']:<40} {fact['mean']:6.3f} {between}{note}"
 
 
-class DocumentBar:
-    """One bar in documents with the time left, on a terminal."""
+class DocumentBar(AuditWatcher):
+    """Documents that are audited and the time left: a bar on a terminal, lines elsewhere.
 
-    def __init__(self, documents: int, is_shown: bool) -> None:
-        console = Console(stderr=True)
-        self._progress = documents_bar(console, is_shown and console.is_terminal)
-        self._task = self._progress.add_task("auditing", total=documents)
+    `audits` of the same documents are shown as one. With a budget in `seconds` the line says how
+    much of it is used.
+    """
+
+    def __init__(
+        self,
+        documents: int,
+        is_shown: bool,
+        *,
+        audits: int = 1,
+        seconds: float | None = None,
+        console: Console | None = None,
+        clock: Clock = time.monotonic,
+    ) -> None:
+        self.console = console or Console(stderr=True, soft_wrap=True, highlight=False)
+        self._is_shown, self._audits, self._seconds = is_shown, audits, seconds
+        self._progress = documents_bar(self.console, is_shown and self.console.is_terminal)
+        self._task = self._progress.add_task(MEASURING, total=documents)
+        self._completed = Completed(documents, clock)
+        self._measured = 0  # documents, in all audits together
+        self._is_planned = seconds is None
+        self._phase = MEASURING
+        self.lines = RegularLines(self._line, self._print, clock=clock)
 
     def __enter__(self) -> "DocumentBar":
         self._progress.start()
+        if self._is_shown and not self.console.is_terminal:
+            self.lines.__enter__()
         return self
 
     def __exit__(self, *failure: object) -> None:
+        self.lines.__exit__(*failure)
         self._progress.stop()
+
+    def begin_phase(self, phase: str) -> None:
+        """Name what is under way."""
+        self._phase = phase
+        self._progress.update(self._task, description=phase)
+
+    def expect(self, documents: int) -> None:
+        """Change the length of the bar."""
+        self._is_planned = True
+        self._completed.total = documents // self._audits
+        self._progress.update(self._task, total=self._completed.total)
 
     def advance(self, documents: int) -> None:
         """So many more documents are done."""
-        self._progress.advance(self._task, documents)
+        self._measured += documents
+        self._completed.done = self._measured // self._audits
+        self._progress.update(self._task, completed=self._completed.done)
+
+    def note(self, sentence: str) -> None:
+        """Print it."""
+        if self._is_shown:
+            self._print(f"note: {sentence}")
+
+    def _line(self) -> str:
+        completed = self._completed
+        if self._seconds is None:
+            is_measuring = self._phase == MEASURING
+            words = completed.words if is_measuring else f"{about(completed.seconds)} so far"
+            return f"{self._phase}: {words}"
+        used = f"{duration(completed.seconds)} of {duration(self._seconds)} used"
+        if self._phase != MEASURING:
+            return f"{self._phase}: {used}"
+        total = f" of about {completed.total:,}" if self._is_planned else ""
+        return f"{self._phase}: {completed.done:,}{total} documents, {used}"
+
+    def _print(self, line: str) -> None:
+        self._progress.console.print(line, markup=False)
+        self.lines.restart()

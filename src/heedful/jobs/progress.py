@@ -1,6 +1,5 @@
 """How jobs go, on standard error: one live view on a terminal, lines elsewhere."""
 
-import math
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -11,6 +10,7 @@ from rich.table import Column
 
 from heedful.errors import counted
 from heedful.jobs.job import Outcome
+from heedful.progress import Clock, RegularLines, about
 
 
 class JobWatcher:
@@ -36,11 +36,12 @@ class JobWatcher:
 
 
 class JobLines(JobWatcher):
-    """On a terminal a bar for all jobs and one for each that runs; elsewhere a line per event."""
+    """On a terminal a bar for all jobs and one for each that runs; elsewhere a line per event, and
+    one with the state of all jobs when nothing was printed for ten seconds."""
 
     tells_beginnings = True  # where there is no terminal
 
-    def __init__(self, console: Console | None = None) -> None:
+    def __init__(self, console: Console | None = None, clock: Clock = time.monotonic) -> None:
         self.console = console or Console(stderr=True, highlight=False, soft_wrap=True)
         self.progress = Progress(
             TextColumn("{task.description}", markup=False),
@@ -54,7 +55,8 @@ class JobLines(JobWatcher):
         self.fractions: dict[str, float] = {}  # of the jobs that run
         self.states: Counter[str] = Counter()
         self.jobs = self.done_before = 0
-        self.started = time.monotonic()
+        self.clock, self.started = clock, clock()
+        self.lines = RegularLines(self.summary, self._line, clock=clock)
 
     def __enter__(self) -> "JobLines":
         self.progress.start()
@@ -67,7 +69,7 @@ class JobLines(JobWatcher):
         """Start the bar for all."""
         self.jobs, self.done_before = len(names), len(done_before)
         self.states["done"] = self.done_before
-        self.started = time.monotonic()
+        self.started = self.clock()
         self.all = self.progress.add_task(counted(self.jobs, "job"), total=self.jobs, words="")
         if done_before:
             self._line(f"{self.done_before:,} of {counted(self.jobs, 'job')} done before")
@@ -90,6 +92,8 @@ class JobLines(JobWatcher):
         self.fractions[name] = fraction
         self.progress.update(self.bars[name], completed=fraction, words=_one_line(words))
         self._draw()
+        if not self.console.is_terminal:
+            self.lines.look()
 
     def lose_job(self, name: str, reason: str) -> None:
         """Remove the bar until the job begins again."""
@@ -123,7 +127,7 @@ class JobLines(JobWatcher):
         ended = self.states.total() - self.done_before + sum(self.fractions.values())
         left = self.jobs - self.done_before - ended
         if ended and left:
-            parts.append(f"{_about((time.monotonic() - self.started) * left / ended)} left")
+            parts.append(f"{about((self.clock() - self.started) * left / ended)} left")
         return ", ".join(parts)
 
     def _remove(self, name: str) -> None:
@@ -138,17 +142,9 @@ class JobLines(JobWatcher):
 
     def _line(self, text: str) -> None:
         self.progress.console.print(_one_line(text), markup=False)
+        self.lines.restart()
 
 
 def _one_line(text: str) -> str:
     """The text without line ends or anything else that steers a terminal."""
     return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
-
-
-def _about(seconds: float) -> str:
-    """A span of time to be read at a glance: 'about 40 s', 'about 4 min', 'about 3 h'."""
-    if seconds < 90:
-        return f"about {math.ceil(seconds)} s"
-    if seconds < 90 * 60:
-        return f"about {seconds / 60:.0f} min"
-    return f"about {seconds / 3600:.0f} h"

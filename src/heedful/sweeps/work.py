@@ -4,7 +4,7 @@ A large audit is measured in shares, side by side, and then put together.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from heedful.auditing.audit import Request, audit, measure_share
 from heedful.auditing.judge import TrainedJudge
 from heedful.auditing.of_run import described, request_of, unseen
 from heedful.auditing.parts import PartsInFolder
+from heedful.auditing.progress import AuditWatcher
 from heedful.auditing.questions import AuditSettings
 from heedful.auditing.subject import Judge
 from heedful.auditing.subjects import ClassifierSubject
@@ -199,7 +200,7 @@ class Asked:
 
     def request(self, tell: Tell, total: int) -> Request:
         """How much is audited, and who hears of it."""
-        return Request(self.sample, None, self.parts, _advance(tell, total))
+        return Request(self.sample, None, self.parts, TellingAudit(tell, total))
 
 
 def _around(folder: Path, run: str) -> Path:
@@ -207,12 +208,14 @@ def _around(folder: Path, run: str) -> Path:
     return next(place for place in folder.parents if place.name == run)
 
 
-def _advance(tell: Tell, total: int) -> Callable[[int], None]:
-    done = 0
+class TellingAudit(AuditWatcher):
+    """Passes on how far the audit is."""
 
-    def advance(more: int) -> None:
-        nonlocal done
-        done += more
-        tell(done / total, f"audited {done:,} of {counted(total, 'document')}")
+    def __init__(self, tell: Tell, total: int) -> None:
+        self.tell, self.total, self.done = tell, total, 0
 
-    return advance
+    def advance(self, documents: int) -> None:
+        """So many more documents."""
+        self.done += documents
+        share = self.done / self.total
+        self.tell(share, f"audited {self.done:,} of {counted(self.total, 'document')}")
