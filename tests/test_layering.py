@@ -7,7 +7,7 @@ import heedful
 
 SOURCE = Path(heedful.__file__).parent
 ORDER = [
-    *("errors", "visible", "terminal", "config", "registry", "runs"),
+    *("errors", "visible", "terminal", "progress", "config", "registry", "runs"),
     *("text", "model", "training"),
     *("jobs", "importance", "counterfactual", "readouts", "auditing", "analysis"),
     *("sweeps", "papers", "calibration", "plots", "report", "estimator", "asking", "web", "cli"),

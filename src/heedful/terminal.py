@@ -46,11 +46,7 @@ class Terminal(Console):
         plain = line.plain if isinstance(line, Text) else line
         start = len(plain) - len(plain.lstrip("\n"))
         stop = max(start, len(plain.rstrip("\n")))
-        inside = line[start:stop]
-        # A `Text` drops some signs as it is made, so a string is written out before.
-        shown = (
-            _written_out(inside) if isinstance(inside, Text) else Text(written_out(inside, SEEN))
-        )
+        shown = _written_out(line[start:stop])
         self.print("\n" * start, shown, "\n" * (len(plain) - stop), sep="")
 
     def render(

@@ -4,8 +4,9 @@ import weakref
 import numpy as np
 import pytest
 
-from heedful.auditing.audit import Request, audit
+from heedful.auditing.audit import Request, audit, fewest_for_verdict
 from heedful.auditing.parts import PartsInFolder
+from heedful.auditing.progress import AuditWatcher
 from heedful.auditing.questions import AuditSettings
 from heedful.counterfactual.adversarial import Adversarial
 from heedful.errors import RunError
@@ -25,16 +26,23 @@ class Killed(Exception):
     """Stands for kill -9."""
 
 
-def run(parts=None, stop_after=None, **options):
-    done = 0
+class Stopping(AuditWatcher):
+    """Ends the audit after so many documents."""
 
-    def advance(count):
-        nonlocal done
-        done += count
-        if stop_after is not None and done >= stop_after:
+    def __init__(self, after):
+        self.after, self.done, self.notes = after, 0, []
+
+    def advance(self, documents):
+        self.done += documents
+        if self.after is not None and self.done >= self.after:
             raise Killed
 
-    request = Request(parts=parts, advance=advance, **options)
+    def note(self, sentence):
+        self.notes.append(sentence)
+
+
+def run(parts=None, stop_after=None, **options):
+    request = Request(parts=parts, watcher=Stopping(stop_after), **options)
     return audit(a_subject(POINTS, len), DOCUMENTS, QUICK, request=request)
 
 
@@ -74,12 +82,47 @@ def test_a_part_of_another_request_is_never_taken(tmp_path):
     assert PartsInFolder(tmp_path, {"seed": 1}).get(0) == {}
 
 
-def test_when_time_runs_out_a_fair_sample_has_been_audited():
+def test_when_time_runs_out_a_fair_sample_that_allows_a_verdict_has_been_audited():
     found = run(seconds=1e-9)
-    assert found.documents == 8
+    assert found.documents == 20
     assert found.available == 240
-    assert found.texts != tuple(DOCUMENTS.texts[:8])
+    assert found.texts != tuple(DOCUMENTS.texts[:20])
+    assert found.texts == run(documents=20).texts
     assert run(documents=30).documents == 30
+
+
+def test_a_budget_too_small_for_a_verdict_is_reported_once():
+    watcher = Stopping(None)
+    request = Request(seconds=1e-9, watcher=watcher)
+    found = audit(a_subject(POINTS, len), DOCUMENTS, QUICK, ["telling"], request=request)
+    (sentence,) = watcher.notes
+    assert sentence.startswith("1e-09s is too short; a verdict needs at least 20: that takes about")
+    assert found.answer("telling").tests[0].score.documents == 20
+
+
+def test_a_budget_for_too_few_documents_for_a_verdict_is_kept_without_a_word():
+    watcher = Stopping(None)
+    request = Request(documents=12, seconds=1e-9, watcher=watcher)
+    found = audit(a_subject(POINTS, len), DOCUMENTS, QUICK, ["telling"], request=request)
+    assert watcher.notes == []
+    assert found.documents == 1
+
+
+def test_repeated_documents_and_single_words_do_not_count_towards_a_verdict():
+    texts = ["good word", "bad", "bad"] * 10 + [f"good word{n}" for n in range(19)] + ["fine word"]
+    documents = Documents(map(Document, texts))
+    assert fewest_for_verdict(documents, np.arange(len(texts))) == 49
+    assert fewest_for_verdict(documents, np.arange(48)) == 0
+
+
+def test_a_killed_audit_with_a_budget_is_resumed_with_the_documents_it_had(tmp_path):
+    with pytest.raises(Killed):
+        run(PartsInFolder(tmp_path, {}), stop_after=20, seconds=1e-9)
+    before = {path.name: path.read_bytes() for path in (tmp_path / "parts").iterdir()}
+    resumed = run(PartsInFolder(tmp_path, {}), seconds=3600.0)
+    assert resumed.documents == 240
+    for name, content in before.items():
+        assert (tmp_path / "parts" / name).read_bytes() == content
 
 
 def test_a_sample_keeps_the_order_of_the_documents():

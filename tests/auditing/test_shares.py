@@ -9,6 +9,7 @@ from heedful import runs
 from heedful.auditing import audit as auditing
 from heedful.auditing.audit import Request, audit, measure_share
 from heedful.auditing.parts import PartsInFolder
+from heedful.auditing.progress import AuditWatcher
 from heedful.auditing.questions import AuditSettings
 from heedful.auditing.subjects import ClassifierSubject
 from heedful.errors import RunError
@@ -26,6 +27,15 @@ def subject(planted) -> ClassifierSubject:
     return ClassifierSubject(classifier.trained_)
 
 
+class Counting(AuditWatcher):
+    """Counts the documents."""
+
+    measured = 0
+
+    def advance(self, documents: int) -> None:
+        self.measured += documents
+
+
 def files(folder: Path) -> set[str]:
     return {path.name for path in (folder / runs.PARTS).glob("*.safetensors")}
 
@@ -36,19 +46,14 @@ def test_shares_are_measured_apart_and_nothing_is_left_to_measure(
     documents = planted.train[:400]
     whole = audit(subject, documents, SETTINGS, ASKED)
     seen: list[set[str]] = []
-    told = 0
-
-    def advance(more: int) -> None:
-        nonlocal told
-        told += more
-
+    counting = Counting()
     for share in range(3):
         parts = PartsInFolder(tmp_path, {"model": "a"})  # as another process would
-        request = Request(parts=parts, advance=advance)
+        request = Request(parts=parts, watcher=counting)
         measure_share(subject, documents, SETTINGS, ASKED, request, share, 3)
         seen.append(files(tmp_path) - set().union(*seen))
     assert all(seen)
-    assert told == 400
+    assert counting.measured == 400
 
     def never(*arguments: object) -> None:
         raise AssertionError("it was measured again")

@@ -10,8 +10,8 @@ import transformers
 from transformers import AttentionInterface, TextClassificationPipeline
 
 import heedful
-from heedful.auditing.audit import Request
-from heedful.auditing.audit import audit as ask_all
+from heedful.auditing.audit import Request, fewest_for_verdict
+from heedful.auditing.progress import AuditWatcher
 from heedful.auditing.questions import AuditSettings, questions
 from heedful.auditing.subject import Decides
 from heedful.auditing.transformer import DecidingTransformer, subject_of
@@ -21,6 +21,7 @@ from heedful.auditing.transformer_loading import LoadedTransformer, of_pair
 from heedful.auditing.transformer_model import TransformerModel
 from heedful.auditing.transformer_ranking import joint_intervals
 from heedful.auditing.transformer_words import PieceCutter, shortened
+from heedful.auditing.waves import drawn
 from heedful.counterfactual.simple import Frozen, Permuted, uniform
 from heedful.errors import ConfigError, DataError
 from heedful.readouts import readouts
@@ -455,24 +456,36 @@ def test_what_a_model_at_chance_shows_is_not_supported_however_well_it_tells(tra
     assert "at chance" in telling[1].tests[0].note
 
 
-def test_a_budget_leaves_all_readings_on_the_same_documents(monkeypatch):
+def test_a_budget_leaves_all_readings_on_the_same_documents():
     loaded = of_pair(tiny_model("Bert"), tiny_tokenizer(), "tiny")
-    loaded, documents, _ = loaded.with_labels_of(LABELLED)
-    subjects, _ = subjects_of(loaded, ["last-cls", "head:layer=1"])
-    requests = []
+    loaded, documents, _ = loaded.with_labels_of(planted_documents(40, seed=3))
+    subjects, _ = subjects_of(loaded, ["last-cls", "head:layer=1", "attention-x-gradient"])
+    measured = []
 
-    def noted(*asked, request, **more):
-        requests.append(request)
-        return ask_all(*asked, request=request, **more)
+    class Counting(AuditWatcher):
+        def advance(self, documents):
+            measured.append(documents)
 
-    monkeypatch.setattr("heedful.auditing.transformer_audits.audit", noted)
-    hasty = Request(seconds=1e-3)
+    hasty = Request(seconds=1e-3, watcher=Counting())
     found = audit_readings(loaded, subjects, documents, QUICK, ["agreeing"], request=hasty).audits
-    assert list(found) == ["last-cls", "head:layer=1:head=0"]
-    first, second = found.values()
-    assert first.texts == second.texts
-    assert [(r.seconds, r.documents) for r in requests] == [(5e-4, None), (None, first.documents)]
-    assert 0 < first.documents < len(LABELLED)
+    assert list(found) == ["last-cls", "head:layer=1:head=0", "attention-x-gradient"]
+    first, *others = found.values()
+    assert all(first.texts == other.texts for other in others)
+    assert first.documents == fewest_for_verdict(documents, drawn(documents, QUICK, None))
+    assert measured[:3] == [1, 1, 1]  # the first document with every reading, before any other
+    assert sum(measured) == 3 * first.documents
+
+
+def test_a_budget_with_every_head_ranks_them_on_the_documents_it_came_to():
+    loaded = of_pair(tiny_model("Bert"), tiny_tokenizer(), "tiny")
+    loaded, documents, _ = loaded.with_labels_of(planted_documents(40, seed=3))
+    subjects, _ = subjects_of(loaded, ["last-cls"])
+    hasty = Request(seconds=1e-3)
+    found = audit_readings(
+        loaded, subjects, documents, QUICK, ["telling"], every_head=True, request=hasty
+    )
+    assert len(found.ranking) == 1 + loaded.model.layers * loaded.model.heads
+    assert {row["documents"] for row in found.ranking} == {found.audits["last-cls"].documents}
 
 
 def test_in_python_a_pair_a_pipeline_and_a_tokenizer_beside_are_the_same():

@@ -180,8 +180,11 @@ def test_an_audit_that_was_not_begun_begins_and_one_that_is_done_says_so(heedful
 def test_a_budget_leaves_a_sample_and_says_how_much_wider_intervals_are(heedful, run, data):
     ask = ("--ask", "decisive", "--include-trained")
     answer = heedful("audit", run, data, *ask, "--budget", "0.001s")
-    assert "a random sample of 8 of " in answer.out
+    assert "a random sample of 2" in answer.out  # 20, and more where some are alike
     assert "times as wide as with all" in answer.out
+    note = "note: 0.001s is too short; a verdict needs at least 2"
+    assert answer.err.count(note) == 1
+    assert note not in heedful("audit", run, data, *ask, "--budget", "0.001s", "--quiet").err
 
 
 def test_another_run_can_judge(heedful, run, data, marked):

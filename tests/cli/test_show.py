@@ -1,11 +1,14 @@
+import io
 from dataclasses import replace
 
 import pytest
 
+from heedful import progress
 from heedful.auditing.comparing import compare
 from heedful.auditing.operating import OperatingPoints
 from heedful.auditing.record import Answer
 from heedful.cli import show
+from heedful.terminal import Terminal
 from tests.auditing.points import POINTS, a_point
 from tests.report.audits import made_audit
 
@@ -82,3 +85,63 @@ def test_a_calibration_cannot_steer_the_terminal():
         {"version": steering},
     )
     assert "\x1b" not in "".join(lines(replace(made_audit(), calibration=odd)))
+
+
+class Clock:
+    """Shows what it is set to."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def a_bar(clock, is_shown=True, **options):
+    console = Terminal(io.StringIO(), is_terminal=False, width=110)
+    return show.DocumentBar(120, is_shown, console=console, clock=clock, **options)
+
+
+def said(bar):
+    bar.lines.look()
+    return bar.console.file.getvalue().splitlines()[-1:]
+
+
+def test_without_a_terminal_an_audit_says_every_ten_seconds_how_far_it_is():
+    clock = Clock()
+    bar = a_bar(clock)
+    bar.advance(20)
+    clock.now = 9.0
+    assert said(bar) == []
+    bar.advance(10)
+    clock.now = 20.0
+    assert said(bar) == ["auditing: 30 of 120 documents (25%), about 60 s left"]
+    bar.begin_phase("writing the report")
+    clock.now = 29.0
+    assert len(bar.console.file.getvalue().splitlines()) == 1
+    clock.now = 31.0
+    assert said(bar) == ["writing the report: about 31 s so far"]
+
+
+def test_with_a_budget_an_audit_says_how_much_of_it_is_used():
+    clock = Clock()
+    bar = a_bar(clock, audits=5, seconds=180.0)
+    clock.now = 10.0
+    assert said(bar) == ["auditing: the first document, 10s of 3m used"]
+    bar.advance(14)
+    bar.expect(5 * 40)
+    clock.now = 20.0
+    assert said(bar) == ["auditing: 2 of about 40 documents, 20s of 3m used"]
+    bar.note("3m is too short")
+    assert bar.console.file.getvalue().splitlines()[-1] == "note: 3m is too short"
+    bar.begin_phase("concluding")
+    clock.now = 32.0
+    assert said(bar) == ["concluding: 32s of 3m used"]
+
+
+def test_a_quiet_audit_says_nothing(monkeypatch):
+    monkeypatch.setattr(progress, "SECONDS_BETWEEN_LOOKS", 0.0)
+    clock = Clock()
+    with a_bar(clock, is_shown=False) as bar:
+        clock.now = 100.0
+        bar.note("3m is too short")
+    assert bar.console.file.getvalue() == ""

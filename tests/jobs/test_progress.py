@@ -1,16 +1,22 @@
 import io
 
-import pytest
-from rich.console import Console
-
-from heedful.jobs import progress
 from heedful.jobs.job import Outcome
 from heedful.jobs.progress import JobLines
 from heedful.terminal import Terminal
 
 
-def lines(is_terminal: bool) -> JobLines:
-    return JobLines(Terminal(io.StringIO(), is_terminal=is_terminal, width=110))
+class Clock:
+    """Shows what it is set to."""
+
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def lines(is_terminal: bool, clock: Clock | None = None) -> JobLines:
+    console = Terminal(io.StringIO(), is_terminal=is_terminal, width=110)
+    return JobLines(console, clock or Clock())
 
 
 def shown(watcher: JobLines) -> str:
@@ -50,13 +56,13 @@ def test_without_a_terminal_every_event_is_a_line():
     ]
 
 
-def test_on_a_terminal_what_runs_is_shown_and_only_trouble_leaves_a_line(monkeypatch):
-    monkeypatch.setattr(progress.time, "monotonic", lambda: 100.0)
-    watcher = lines(is_terminal=True)
+def test_on_a_terminal_what_runs_is_shown_and_only_trouble_leaves_a_line():
+    clock = Clock()
+    watcher = lines(is_terminal=True, clock=clock)
     watcher.begin(["old", "base", "other", "next"], ["old"])
     watcher.begin_job("base")
     watcher.begin_job("other")
-    monkeypatch.setattr(progress.time, "monotonic", lambda: 110.0)
+    clock.now = 110.0
     watcher.tell("base", 0.5, "epoch 4 of [at most] 8")
     # half a job in 10 s, two and a half to go: 50 s
     summary, base, other = shown(watcher).splitlines()
@@ -73,9 +79,16 @@ def test_on_a_terminal_what_runs_is_shown_and_only_trouble_leaves_a_line(monkeyp
     assert "base done" not in written
 
 
-@pytest.mark.parametrize(
-    ("seconds", "words"),
-    [(0.2, "about 1 s"), (89.0, "about 89 s"), (130.0, "about 2 min"), (7e3, "about 2 h")],
-)
-def test_time_left_is_short(seconds, words):
-    assert progress._about(seconds) == words
+def test_without_a_terminal_a_line_with_all_jobs_comes_when_ten_seconds_were_silent():
+    clock = Clock()
+    watcher = lines(is_terminal=False, clock=clock)
+    watcher.begin(["base", "next"], [])
+    watcher.begin_job("base")
+    for seconds in range(1, 25):
+        clock.now = 100.0 + seconds
+        watcher.tell("base", seconds / 40, "epoch 1 of at most 8")
+    assert watcher.console.file.getvalue().splitlines() == [
+        "base begins",
+        "0 of 2 done, 1 running, 1 waiting, about 70 s left",  # a quarter of a job in 10 s
+        "0 of 2 done, 1 running, 1 waiting, about 60 s left",
+    ]

@@ -1,16 +1,15 @@
 """An audit: every question asked of every document, then answers and a verdict.
 
-Documents are drawn in random order, wave by wave, so that whatever was done when time runs out is a
+Documents are drawn in random order, wave by wave, so that what was measured when time runs out is a
 fair sample. Within a wave, documents of like length are read together, a few at a time, so memory
 stays flat however many there are. Each group has a random stream of its own, so it does not matter
 what was done before.
 """
 
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -23,13 +22,15 @@ from heedful.auditing import rules
 from heedful.auditing.chance import guard_against_chance
 from heedful.auditing.instead import what_instead
 from heedful.auditing.parts import Part, Parts, PartsInMemory, joined
+from heedful.auditing.progress import MEASURING, AuditWatcher
 from heedful.auditing.questions import AuditSettings, Question, questions
 from heedful.auditing.questions.question import Chunk, Conclusion, Found, Measured
 from heedful.auditing.record import Answer, Audit, Column, Table
 from heedful.auditing.showing import show_documents
 from heedful.auditing.subject import Judge, Reading, Subject, Words
+from heedful.auditing.time_budget import Ending, TimeBudget, measured_slowness
 from heedful.auditing.twins import Twins
-from heedful.auditing.waves import Group, planned, samples
+from heedful.auditing.waves import Group, Sampled, drawn, grouped, planned
 from heedful.errors import DataError
 from heedful.model.precision import in_full
 from heedful.text.documents import Document, Documents, fingerprints, words_in_spans
@@ -40,9 +41,10 @@ class Request:
     """How much of the documents to audit, and where to keep what was done."""
 
     documents: int | None = None  # a random sample of so many; None: all
-    seconds: float | None = None  # stop drawing documents in time to end within this
+    seconds: float | None = None  # audit as many as fit in this time; at least a verdict's
     parts: Parts | None = None  # None: kept in memory
-    advance: Callable[[int], None] = lambda documents: None  # told how many more are done
+    watcher: AuditWatcher = field(default_factory=AuditWatcher)
+    is_written: bool = False  # a report follows, and is to be finished within the time too
 
 
 @in_full()
@@ -64,10 +66,49 @@ def audit(
     """
     request, twins = request or Request(), twins or Twins()
     asked_of = Asked(subject, judge or subject, twins)
-    settings, asking, why_not = _prepared(asked_of, documents, settings, asked)
-    able = [question for question in asking if not why_not[question.name]]
-    plan = planned(documents, settings, request.documents, request.seconds is not None)
-    parts, groups = _measure(asked_of, documents, settings, able, plan, request)
+    measuring = Measuring.of(asked_of, documents, settings, asked, request)
+    if request.seconds is None:
+        measuring.measure_all(request)
+    else:
+        measure_within(request.seconds, [measuring], request)
+    request.watcher.begin_phase("concluding")
+    return _concluded(measuring, about or {})
+
+
+@in_full()
+def audit_within(
+    seconds: float,
+    subjects: Mapping[str, Subject],
+    documents: Documents,
+    settings: AuditSettings,
+    asked: Sequence[str] | None,
+    *,
+    request: Request,
+    about: Mapping[str, dict[str, Any]],
+    later: Callable[[list[str]], object] | None = None,
+) -> dict[str, Audit]:
+    """Audit several subjects on the same documents, as many as fit in the time of all together.
+
+    `later` is what the caller does with the texts of the costly sample afterwards: it is tried on
+    the first documents, so that its cost is part of the plan.
+    """
+    in_memory = replace(request, parts=None)
+    measuring = {
+        name: Measuring.of(Asked(subject, subject, Twins()), documents, settings, asked, in_memory)
+        for name, subject in subjects.items()
+    }
+    measure_within(seconds, [*measuring.values()], request, later)
+    audits = {}
+    for name, one in measuring.items():
+        request.watcher.begin_phase(f"concluding {name}")
+        audits[name] = _concluded(one, about[name])
+    return audits
+
+
+def _concluded(measuring: "Measuring", about: dict[str, Any]) -> Audit:
+    """Answers and a verdict from what was measured."""
+    documents, settings, groups = measuring.documents, measuring.settings, measuring.groups
+    subject, twins, parts = measuring.asked.subject, measuring.asked.twins, measuring.parts
     chosen = np.sort(np.concatenate(groups))
     position = np.full(len(documents), -1)
     position[chosen] = np.arange(len(chosen))
@@ -86,9 +127,9 @@ def audit(
     distinct = len(np.unique(fingerprints(audited.texts)))
     answers: list[Answer] = []
     evidence: dict[str, Table] = {}
-    for question in asking:
-        conclusion = Conclusion(reason=why_not[question.name])
-        if question in able:
+    for question in measuring.asking:
+        conclusion = Conclusion(reason=measuring.why_not[question.name])
+        if question in measuring.able:
             measured = joined(parts(), places, question.name, len(chosen))
             measured = _without(is_single, measured)
             columns |= measured.columns
@@ -111,13 +152,13 @@ def audit(
         instead=what_instead(evidence.get("measures", ()), verdict),
         single_words=int(is_single.sum()),
         available=len(documents),
-        about={**(about or {}), **_facts(subject, base, is_right)},
+        about={**about, **_facts(subject, base, is_right)},
         settings=asdict(settings),
     )
     chance_rng = np.random.default_rng(settings.seed)
     result = guard_against_chance(result, chance_rng, settings.bootstrap)
-    order = position[np.concatenate([g for wave in plan for g in wave])]
-    return replace(result, shown=show_documents(subject, result, order[order >= 0]))
+    order = position[np.concatenate(groups)]
+    return replace(result, shown=show_documents(subject, result, order))
 
 
 @in_full()
@@ -138,10 +179,7 @@ def measure_share(
     Shares may be measured at the same time, anywhere: what comes out is the same.
     """
     asked_of = Asked(subject, judge or subject, twins or Twins())
-    settings, asking, why_not = _prepared(asked_of, documents, settings, asked)
-    able = [question for question in asking if not why_not[question.name]]
-    plan = planned(documents, settings, request.documents, request.seconds is not None)
-    _measure(asked_of, documents, settings, able, plan, request, share, shares)
+    Measuring.of(asked_of, documents, settings, asked, request).measure_all(request, share, shares)
 
 
 def _prepared(
@@ -177,49 +215,137 @@ class Asked:
     twins: Twins
 
 
-def _measure(
-    asked: Asked,
-    documents: Documents,
-    settings: AuditSettings,
-    able: Sequence[Question],
-    plan: list[list[Group]],
-    request: Request,
-    share: int = 0,
-    shares: int = 1,
-) -> tuple[Callable[[], Iterator[Part]], list[Group]]:
-    """All groups (or every so many-th) measured, wave by wave, until they end or time does.
+@dataclass
+class Measuring:
+    """Every question asked of the documents of one audit, wave by wave.
 
     The parts are taken from where they are kept each time they are asked for, so that of an audit
     kept in a folder no more than one question's numbers stand in memory twice.
     """
-    started = time.monotonic()
-    store = request.parts or PartsInMemory()
-    sampled = samples(documents, plan, settings)
 
-    def measured(number: int, group: Group) -> Part:
-        part = store.get(number)
-        if part is None:
-            some = documents.take(group.tolist())
-            of_group = (sampled[0][group], sampled[1][group])
-            part = _measure_group(asked, some, settings, able, of_group, number)
-            store.put(number, part)
+    asked: Asked
+    documents: Documents
+    settings: AuditSettings
+    asking: list[Question]
+    why_not: dict[str, str]  # why some cannot be asked
+    store: Parts
+    groups: list[Group] = field(default_factory=list)  # so far
+    wave_sizes: list[int] = field(default_factory=list)  # documents in the wave of each group
+    measured: list[int] = field(default_factory=list)  # groups that were not kept from before
+    longest_read: int = 0  # words of a document that was cut
+
+    def __post_init__(self) -> None:
+        self.able = [question for question in self.asking if not self.why_not[question.name]]
+        self.sampled = Sampled(self.documents, self.settings)
+
+    @classmethod
+    def of(
+        cls,
+        asked_of: Asked,
+        documents: Documents,
+        settings: AuditSettings | None,
+        asked: Sequence[str] | None,
+        request: Request,
+    ) -> "Measuring":
+        """Everything checked, nothing measured."""
+        settings, asking, why_not = _prepared(asked_of, documents, settings, asked)
+        store = request.parts or PartsInMemory()
+        return cls(asked_of, documents, settings, asking, why_not, store)
+
+    def measure_all(self, request: Request, share: int = 0, shares: int = 1) -> None:
+        """All documents of the request, or one of so many shares of them."""
+        plan = planned(self.documents, self.settings, request.documents)
+        request.watcher.begin_phase(MEASURING)
+        for wave in plan:
+            self.measure_wave(wave, request.watcher, share, shares)
+
+    def measure_wave(
+        self, wave: list[Group], watcher: AuditWatcher, share: int = 0, shares: int = 1
+    ) -> None:
+        """The groups of a wave, or every so many-th."""
+        self.sampled.add(wave)
+        numbers = range(len(self.groups), len(self.groups) + len(wave))
+        self.groups += wave
+        self.wave_sizes += [sum(map(len, wave))] * len(wave)
+        mine = [number for number in numbers if number % shares == share]
+        workers = torch.get_num_threads() if self.asked.subject.reads_side_by_side else 1
+        with _threads(workers) as pool:
+            for number, _ in zip(mine, pool.map(self.part, mine), strict=True):
+                watcher.advance(len(self.groups[number]))
+
+    def part(self, number: int) -> Part:
+        """What all questions find in a group, kept from before or measured now."""
+        group, part = self.groups[number], self.store.get(number)
+        if part is None or not np.array_equal(part[BASE].columns.get("place", ()), group):
+            part = _measure_group(self, group, number)
+            self.store.put(number, part)
+            self.measured.append(number)
         return part
 
-    groups: list[Group] = []
-    workers = torch.get_num_threads() if asked.subject.reads_side_by_side else 1
-    with _threads(workers) as pool:
-        for wave in plan:
-            done, ahead = sum(map(len, groups)), sum(map(len, wave))
-            needed = (time.monotonic() - started) * (1 + ahead / max(done, 1))
-            if request.seconds is not None and done and needed > request.seconds:
-                break
-            numbers = range(len(groups), len(groups) + len(wave))
-            mine = {n: group for n, group in zip(numbers, wave, strict=True) if n % shares == share}
-            parts = pool.map(measured, mine, mine.values())
-            for group, _ in zip(mine.values(), parts, strict=True):
-                request.advance(len(group))
-            groups += wave
-    return lambda: map(measured, range(len(groups)), groups), groups
+    def kept_wave(self) -> int | None:
+        """The number of documents in the next wave, if an earlier process measured it."""
+        part = self.store.get(len(self.groups))
+        return None if part is None else int(part[BASE].columns["wave"][0])
+
+    def parts(self) -> Iterator[Part]:
+        """The parts of all groups that are measured."""
+        return map(self.part, range(len(self.groups)))
+
+
+def measure_within(
+    seconds: float,
+    audits: Sequence[Measuring],
+    request: Request,
+    later: Callable[[list[str]], object] | None = None,
+) -> None:
+    """As many documents as fit in the time, the same for all audits: wave by wave, each in turn.
+
+    A budget that is too small for a verdict is reported as soon as that is known, and overrun.
+    """
+    first = audits[0]
+    documents, watcher = first.documents, request.watcher
+    order = drawn(documents, first.settings, request.documents)
+    budget = TimeBudget(
+        seconds,
+        np.array([len(documents[int(place)].text.split()) for place in order]),
+        fewest_for_verdict(documents, order),
+        Ending(len(audits), request.is_written),
+        slowness=measured_slowness(),
+    )
+    watcher.begin_phase(MEASURING)
+    has_noted = False
+    while size := first.kept_wave() or budget.next_wave():
+        wave = grouped(documents, order[budget.done : budget.done + size])
+        measured_before = len(first.measured)
+        started = budget.clock()
+        for measuring in audits:
+            measuring.measure_wave(wave, watcher)
+        is_new = len(first.measured) == measured_before + len(wave)
+        budget.add_wave(size, budget.clock() - started if is_new else None, first.longest_read)
+        budget.slowness = (budget.slowness + measured_slowness()) / 2
+        if later is not None and len(budget.waves) == 1:
+            started = budget.clock()
+            later([documents[int(place)].text for place in order[:size]])
+            budget.add_later(size, budget.clock() - started, first.settings.sampled_documents)
+        watcher.expect(budget.expected * len(audits))
+        if budget.shortfall and not has_noted:
+            has_noted = True
+            watcher.note(budget.shortfall)
+
+
+def fewest_for_verdict(documents: Documents, order: Group) -> int:
+    """The number of documents, in the order in which they are drawn, that a verdict needs.
+
+    They must differ, and one of a single word is left out. 0: there are too few for a verdict.
+    """
+    seen: set[str] = set()
+    for number, place in enumerate(order.tolist(), start=1):
+        text = documents[place].text
+        if len(text.split()) > 1:
+            seen.add(text)
+        if len(seen) == rules.FEWEST:
+            return number
+    return 0
 
 
 @contextmanager
@@ -239,20 +365,22 @@ def _threads(workers: int) -> Iterator[ThreadPoolExecutor]:
         torch.set_num_threads(before)
 
 
-def _measure_group(
-    asked: Asked,
-    documents: Documents,
-    settings: AuditSettings,
-    able: Sequence[Question],
-    samples: tuple[Bool[ndarray, " group"], Bool[ndarray, " group"]],
-    number: int,
-) -> Part:
+def _measure_group(measuring: Measuring, group: Group, number: int) -> Part:
     """What every question finds in one group of documents."""
+    asked, settings = measuring.asked, measuring.settings
+    documents = measuring.documents.take(group.tolist())
+    is_sampled, is_state_sampled = measuring.sampled.of(group)
     reading = asked.subject.read(documents.texts)
+    if reading.cut:
+        longest = int(reading.is_token.sum(axis=1).max())
+        measuring.longest_read = max(measuring.longest_read, longest)
     marks = _marks(reading, documents)
     part = {BASE: _base(asked.subject, reading, documents)}
+    # Where they stand in the plan, which a budget makes as it goes.
+    part[BASE].columns["place"] = group.astype(np.float64)
+    part[BASE].columns["wave"] = np.full(len(group), float(measuring.wave_sizes[number]))
     measured: dict[str, Words] = {}
-    for question in able:
+    for question in measuring.able:
         chunk = Chunk(
             subject=asked.subject,
             judge=asked.judge,
@@ -260,8 +388,8 @@ def _measure_group(
             labels=part[BASE].columns["label_number"].astype(np.int64),
             is_marked=marks,
             has_marks=np.array([document.rationale is not None for document in documents]),
-            is_sampled=samples[0],
-            is_state_sampled=samples[1],
+            is_sampled=is_sampled,
+            is_state_sampled=is_state_sampled,
             settings=settings,
             rng=np.random.default_rng([settings.seed, number, question.place]),
             measured=measured,

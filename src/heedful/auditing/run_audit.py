@@ -6,7 +6,7 @@ same model, documents and plan give the same numbers everywhere.
 """
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -15,6 +15,7 @@ import numpy as np
 
 from heedful.auditing.audit import Request, audit, measure_share
 from heedful.auditing.parts import PartsInFolder
+from heedful.auditing.progress import AuditWatcher
 from heedful.auditing.questions import AuditSettings
 from heedful.auditing.record import Audit, plain
 from heedful.auditing.subject import Judge, Subject
@@ -121,8 +122,8 @@ class PreparedAudit:
         """The same; unfinished work is kept in a folder, and continued from what is there."""
         return replace(self, parts=PartsInFolder(folder, self._asked()))
 
-    def run(self, advance: Callable[[int], None] = lambda documents: None) -> Audit:
-        """Ask the questions; `advance` hears how many more documents are done."""
+    def run(self, watcher: AuditWatcher | None = None, is_written: bool = False) -> Audit:
+        """Ask the questions; a report that `is_written` afterwards is part of a budget."""
         return audit(
             self.subject,
             self.chosen.documents,
@@ -130,18 +131,18 @@ class PreparedAudit:
             self.plan.questions,
             judge=self.judge,
             twins=self.twins,
-            request=self._request(advance),
+            request=self._request(watcher, is_written),
             about={**self.about, **self.subject.describe(), **self.chosen.describe()},
         )
 
-    def measure_share(self, share: int, shares: int, advance: Callable[[int], None]) -> None:
+    def measure_share(self, share: int, shares: int, watcher: AuditWatcher) -> None:
         """Measure one of several shares into the folder of parts, for `run` to put together."""
         measure_share(
             self.subject,
             self.chosen.documents,
             self.plan.settings,
             self.plan.questions,
-            self._request(advance),
+            self._request(watcher),
             share,
             shares,
             judge=self.judge,
@@ -163,8 +164,10 @@ class PreparedAudit:
             **plain(asdict(self.plan.settings)),
         }
 
-    def _request(self, advance: Callable[[int], None]) -> Request:
-        return Request(self.plan.sample, self.plan.budget, self.parts, advance)
+    def _request(self, watcher: AuditWatcher | None, is_written: bool = False) -> Request:
+        return Request(
+            self.plan.sample, self.plan.budget, self.parts, watcher or AuditWatcher(), is_written
+        )
 
 
 def prepare_audit(
@@ -195,9 +198,9 @@ def run_audit(
     about: Mapping[str, Any] | None = None,
     judge: Judge | None = None,
     twins: Twins | None = None,
-    advance: Callable[[int], None] = lambda documents: None,
+    watcher: AuditWatcher | None = None,
 ) -> Audit:
     """`prepare_audit`, then run it."""
     return prepare_audit(subject, documents, plan, about=about, judge=judge, twins=twins).run(
-        advance
+        watcher
     )

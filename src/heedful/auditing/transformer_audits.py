@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from heedful import runs
-from heedful.auditing.audit import Request, audit
+from heedful.auditing.audit import Request, audit, audit_within
 from heedful.auditing.chance import AT_CHANCE
 from heedful.auditing.parts import Parts
 from heedful.auditing.questions import AuditSettings
@@ -160,27 +161,44 @@ def audit_readings(
 ) -> ReadingAudits:
     """Audit every reading on the same documents; with `every_head`, rank all heads beside them.
 
-    `parts` says where each reading keeps what it has measured, so that a killed audit goes on.
+    A budget is that of all readings together. `parts` says where each reading keeps what it has
+    measured, so that an interrupted audit can be resumed; with a budget nothing is kept.
     """
     settings = settings or AuditSettings()
     bootstrap = settings.bootstrap
     level = 1 - (1 - bootstrap.level) / len(subjects)  # Bonferroni: verdicts hold together
     each = replace(settings, bootstrap=replace(bootstrap, level=level))
     request = request or Request()
-    if request.seconds is not None:
-        request = replace(request, seconds=request.seconds / len(subjects))
+    told = {
+        name: {**(about or {}), **_described(loaded, name, len(subjects), level)}
+        for name in subjects
+    }
     audits: dict[str, Audit] = {}
-    for name, subject in subjects.items():
-        told = {**(about or {}), **_described(loaded, name, len(subjects), level)}
-        of_reading = replace(request, parts=parts(name))
-        audits[name] = audit(subject, documents, each, asked, request=of_reading, about=told)
-        # Where time was short: the others on the documents that the first one came to.
-        request = replace(request, seconds=None, documents=audits[name].documents)
+    if request.seconds is not None:
+        one = next(iter(subjects.values()))
+        rank = partial(told_by_heads, one, settings=settings) if every_head else None
+        audits = audit_within(
+            request.seconds,
+            subjects,
+            documents,
+            each,
+            asked,
+            request=request,
+            about=told,
+            later=rank,
+        )
+    else:
+        for name, subject in subjects.items():
+            of_reading = replace(request, parts=parts(name))
+            audits[name] = audit(
+                subject, documents, each, asked, request=of_reading, about=told[name]
+            )
     first = next(iter(audits.values()))
     ranking: Table = ()
     if BY_CHANCE in first.columns:
         told_by = {name: found.columns[TOLD] for name, found in audits.items()}
         if every_head:
+            request.watcher.begin_phase("ranking every head")
             told_by |= _heads(next(iter(subjects.values())), first, settings)
         rng = np.random.default_rng([settings.seed, len(told_by)])
         ranking = rank_readings(told_by, first.columns[BY_CHANCE], rng, bootstrap)

@@ -1,6 +1,6 @@
 """In which order the documents of an audit are read, and which of them stand for all.
 
-Waves of documents in random order, so that whatever was done when time runs out is a fair sample;
+Waves of documents in random order, so that what was measured when time runs out is a fair sample;
 within a wave, groups of like length that are read together.
 """
 
@@ -14,45 +14,63 @@ from heedful.text.documents import Documents
 CHARACTERS_AT_ONCE = 60_000  # of the documents in a group, each counted as long as the longest
 DOCUMENTS_AT_ONCE = 64
 WAVES = (128, 256, 512)  # documents in the first waves; all later ones are like the last
-WAVES_IN_HASTE = (8, 16, 32, 64, 128, 256, 512)  # with a budget, to find out early how fast it goes
 
 Group = Int[ndarray, " _"]
 
 
-def planned(
-    documents: Documents, settings: AuditSettings, most: int | None, in_haste: bool
-) -> list[list[Group]]:
-    """Waves of groups: `most` documents in random order, those of a wave grouped by length."""
-    lengths = np.array([len(text) for text in documents.texts])
+def drawn(documents: Documents, settings: AuditSettings, most: int | None) -> Group:
+    """`most` documents in random order."""
     order = np.random.default_rng([settings.seed, 2**30]).permutation(len(documents))
-    order = order[:most]
+    return order[:most]
+
+
+def planned(documents: Documents, settings: AuditSettings, most: int | None) -> list[list[Group]]:
+    """Waves of groups: `most` documents in random order, those of a wave grouped by length."""
+    order = drawn(documents, settings, most)
     waves: list[list[Group]] = []
-    sizes = WAVES_IN_HASTE if in_haste else WAVES
     while len(order):
-        size = sizes[min(len(waves), len(sizes) - 1)]
+        size = WAVES[min(len(waves), len(WAVES) - 1)]
         wave, order = order[:size], order[size:]
-        waves.append(_groups(wave[np.argsort(-lengths[wave], kind="stable")], lengths))
+        waves.append(grouped(documents, wave))
     return waves
 
 
-def _groups(order: Group, lengths: Int[ndarray, " documents"]) -> list[Group]:
+def grouped(documents: Documents, wave: Group) -> list[Group]:
+    """The documents of a wave in groups of like length, longest first."""
+    lengths = np.array([len(documents[int(place)].text) for place in wave])
+    order = np.argsort(-lengths, kind="stable")
+    return _groups(wave[order], lengths[order])
+
+
+def _groups(order: Group, lengths: Int[ndarray, " _"]) -> list[Group]:
     """Documents, longest first, cut into groups that are read together."""
     groups, start = [], 0
     while start < len(order):
-        longest = max(1, int(lengths[order[start]]))
+        longest = max(1, int(lengths[start]))
         size = max(1, min(DOCUMENTS_AT_ONCE, CHARACTERS_AT_ONCE // longest))
         groups.append(order[start : start + size])
         start += size
     return groups
 
 
-def samples(
-    documents: Documents, plan: list[list[Group]], settings: AuditSettings
-) -> tuple[Bool[ndarray, " documents"], Bool[ndarray, " documents"]]:
+class Sampled:
     """The first documents in the order of the waves: for costly measures, and for states."""
-    is_sampled, is_state_sampled = (np.zeros(len(documents), dtype=bool) for _ in range(2))
-    order = np.concatenate([np.sort(np.concatenate(wave)) for wave in plan])
-    is_sampled[order[: settings.sampled_documents]] = True
-    words = np.array([len(documents[int(place)].text.split()) for place in order])
-    is_state_sampled[order[np.cumsum(words) - words < settings.state_words]] = True
-    return is_sampled, is_state_sampled
+
+    def __init__(self, documents: Documents, settings: AuditSettings) -> None:
+        self._documents = documents
+        self._documents_left, self._words_left = settings.sampled_documents, settings.state_words
+        self._is_sampled = np.zeros(len(documents), dtype=bool)
+        self._is_state_sampled = np.zeros(len(documents), dtype=bool)
+
+    def add(self, wave: list[Group]) -> None:
+        """A wave comes next."""
+        order = np.sort(np.concatenate(wave))
+        self._is_sampled[order[: max(0, self._documents_left)]] = True
+        words = np.array([len(self._documents[int(place)].text.split()) for place in order])
+        self._is_state_sampled[order[np.cumsum(words) - words < self._words_left]] = True
+        self._documents_left -= len(order)
+        self._words_left -= int(words.sum())
+
+    def of(self, group: Group) -> tuple[Bool[ndarray, " group"], Bool[ndarray, " group"]]:
+        """Which documents of a group are in the two samples."""
+        return self._is_sampled[group], self._is_state_sampled[group]

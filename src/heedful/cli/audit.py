@@ -158,8 +158,8 @@ def audit(
         show.note(f"{output} is finished already; nothing to do.")
         _report(Audit.load(place.path), output, json, fail_on)
         return
-    with show.DocumentBar(prepared.total, is_shown=not quiet) as bar:
-        result = prepared.run(bar.advance)
+    with show.DocumentBar(prepared.total, is_shown=not quiet, seconds=seconds) as bar:
+        result = prepared.run(bar, is_written=output is not None)
     for sentence in result.about.get("notes", ()) if not quiet else ():
         show.note(f"note: {sentence}")
     if output is not None and prepared.parts is not None:

@@ -98,8 +98,8 @@ def audit_transformer(
         show.note(f"{output} is finished already; nothing to do.")
         _report(ReadingAudits.load(place.path, subjects), output, json, fail_on)
         return
-    total = min(len(documents), count or len(documents)) * len(subjects)
-    with show.DocumentBar(total, is_shown=not quiet) as bar:
+    total = min(len(documents), count or len(documents))
+    with show.DocumentBar(total, is_shown=not quiet, audits=len(subjects), seconds=seconds) as bar:
         result = audit_readings(
             loaded,
             subjects,
@@ -107,7 +107,7 @@ def audit_transformer(
             settings,
             ask,
             every_head=heads,
-            request=Request(count, seconds, None, bar.advance),
+            request=Request(count, seconds, None, bar, is_written=output is not None),
             parts=parts.get,
             about={"data": data},
         )

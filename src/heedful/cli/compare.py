@@ -126,7 +126,7 @@ def _audit_all(
             subject, chosen.documents, plan, about={"name": name, "data": data}
         )
         with show.DocumentBar(prepared.total, is_shown=not quiet) as bar:
-            audits[name] = prepared.run(bar.advance)
+            audits[name] = prepared.run(bar)
     return audits
 
 

@@ -108,7 +108,7 @@ def _audit(trained: "dict[str, Trained]", corpus: "Corpus", output: Path) -> Non
                 corpus.test,
                 AuditPlan(AuditSettings(sampled_documents=SAMPLED), sample=AUDITED),
                 about={"name": name, "data": CORPUS},
-                advance=bar.advance,
+                watcher=bar,
             )
         audits[name].save(output / AUDITS / name)
         show.result(f"  {name:<7} {audits[name].sentence}")

@@ -1,6 +1,7 @@
 """What commands show: notes and progress on standard error, results on standard output."""
 
 import re
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,8 +12,11 @@ from numpy import ndarray
 from rich.text import Text
 
 from heedful.auditing.operating import NOT_CALIBRATED
+from heedful.auditing.progress import MEASURING, AuditWatcher
 from heedful.auditing.rules import GAIN
+from heedful.auditing.time_budget import duration, elapsed
 from heedful.errors import counted, missing_packages_named
+from heedful.progress import Clock, Completed, RegularLines, about
 from heedful.terminal import Terminal, write_json
 from heedful.training.progress import documents_bar, percent
 from heedful.visible import one_line as one_line
@@ -226,21 +230,78 @@ def report(path: Path, write: Callable[[Path], None], is_silent: bool = False) -
         result(f"\nreport: {path}")
 
 
-class DocumentBar:
-    """One bar in documents with the time left, on a terminal."""
+class DocumentBar(AuditWatcher):
+    """Documents that are audited and the time left: a bar on a terminal, lines elsewhere.
 
-    def __init__(self, documents: int, is_shown: bool) -> None:
-        console = Terminal(stderr=True)
-        self._progress = documents_bar(console, is_shown and console.is_terminal)
-        self._task = self._progress.add_task("auditing", total=documents)
+    `audits` of the same documents are shown as one. With a budget in `seconds` the line says how
+    much of it is used.
+    """
+
+    def __init__(
+        self,
+        documents: int,
+        is_shown: bool,
+        *,
+        audits: int = 1,
+        seconds: float | None = None,
+        console: Terminal | None = None,
+        clock: Clock = time.monotonic,
+    ) -> None:
+        self.console = console or Terminal(stderr=True)
+        self._is_shown, self._audits, self._seconds = is_shown, audits, seconds
+        self._progress = documents_bar(self.console, is_shown and self.console.is_terminal)
+        self._task = self._progress.add_task(MEASURING, total=documents)
+        self._completed = Completed(documents, clock)
+        self._measured = 0  # documents, in all audits together
+        self._is_planned = seconds is None
+        self._phase = MEASURING
+        self.lines = RegularLines(self._line, self._print, clock=clock)
 
     def __enter__(self) -> "DocumentBar":
         self._progress.start()
+        if self._is_shown and not self.console.is_terminal:
+            self.lines.__enter__()
         return self
 
     def __exit__(self, *failure: object) -> None:
+        self.lines.__exit__(*failure)
         self._progress.stop()
+
+    def begin_phase(self, phase: str) -> None:
+        """Name what is under way."""
+        self._phase = phase
+        self._progress.update(self._task, description=phase)
+
+    def expect(self, documents: int) -> None:
+        """Change the length of the bar."""
+        self._is_planned = True
+        self._completed.total = documents // self._audits
+        self._progress.update(self._task, total=self._completed.total)
 
     def advance(self, documents: int) -> None:
         """So many more documents are done."""
-        self._progress.advance(self._task, documents)
+        self._measured += documents
+        self._completed.done = self._measured // self._audits
+        self._progress.update(self._task, completed=self._completed.done)
+
+    def note(self, sentence: str) -> None:
+        """Print it."""
+        if self._is_shown:
+            self._print(f"note: {sentence}")
+
+    def _line(self) -> str:
+        completed = self._completed
+        if self._seconds is None:
+            is_measuring = self._phase == MEASURING
+            words = completed.words if is_measuring else f"{about(completed.seconds)} so far"
+            return f"{self._phase}: {words}"
+        used = f"{elapsed(completed.seconds)} of {duration(self._seconds)} used"
+        if self._phase != MEASURING:
+            return f"{self._phase}: {used}"
+        if not self._is_planned:
+            return f"{self._phase}: the first document, {used}"
+        return f"{self._phase}: {completed.done:,} of about {completed.total:,} documents, {used}"
+
+    def _print(self, line: str) -> None:
+        self.console.say(line)
+        self.lines.restart()

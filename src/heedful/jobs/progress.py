@@ -1,6 +1,5 @@
 """How jobs go, on standard error: one live view on a terminal, lines elsewhere."""
 
-import math
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -10,6 +9,7 @@ from rich.table import Column
 
 from heedful.errors import counted
 from heedful.jobs.job import Outcome
+from heedful.progress import Clock, RegularLines, about
 from heedful.terminal import Terminal
 from heedful.visible import one_line
 
@@ -37,11 +37,12 @@ class JobWatcher:
 
 
 class JobLines(JobWatcher):
-    """On a terminal a bar for all jobs and one for each that runs; elsewhere a line per event."""
+    """On a terminal a bar for all jobs and one for each that runs; elsewhere a line per event, and
+    one with the state of all jobs when nothing was printed for ten seconds."""
 
     tells_beginnings = True  # where there is no terminal
 
-    def __init__(self, console: Terminal | None = None) -> None:
+    def __init__(self, console: Terminal | None = None, clock: Clock = time.monotonic) -> None:
         self.console = console or Terminal(stderr=True)
         self.progress = Progress(
             TextColumn("{task.description}", markup=False),
@@ -55,7 +56,8 @@ class JobLines(JobWatcher):
         self.fractions: dict[str, float] = {}  # of the jobs that run
         self.states: Counter[str] = Counter()
         self.jobs = self.done_before = 0
-        self.started = time.monotonic()
+        self.clock, self.started = clock, clock()
+        self.lines = RegularLines(self.summary, self._line, clock=clock)
 
     def __enter__(self) -> "JobLines":
         self.progress.start()
@@ -68,7 +70,7 @@ class JobLines(JobWatcher):
         """Start the bar for all."""
         self.jobs, self.done_before = len(names), len(done_before)
         self.states["done"] = self.done_before
-        self.started = time.monotonic()
+        self.started = self.clock()
         self.all = self.progress.add_task(counted(self.jobs, "job"), total=self.jobs, words="")
         if done_before:
             self._line(f"{self.done_before:,} of {counted(self.jobs, 'job')} done before")
@@ -93,6 +95,8 @@ class JobLines(JobWatcher):
         self.fractions[name] = fraction
         self.progress.update(self.bars[name], completed=fraction, words=one_line(words))
         self._draw()
+        if not self.console.is_terminal:
+            self.lines.look()
 
     def lose_job(self, name: str, reason: str) -> None:
         """Remove the bar until the job begins again."""
@@ -126,7 +130,7 @@ class JobLines(JobWatcher):
         ended = self.states.total() - self.done_before + sum(self.fractions.values())
         left = self.jobs - self.done_before - ended
         if ended and left:
-            parts.append(f"{_about((time.monotonic() - self.started) * left / ended)} left")
+            parts.append(f"{about((self.clock() - self.started) * left / ended)} left")
         return ", ".join(parts)
 
     def _remove(self, name: str) -> None:
@@ -141,12 +145,4 @@ class JobLines(JobWatcher):
 
     def _line(self, text: str) -> None:
         self.console.say(one_line(text))
-
-
-def _about(seconds: float) -> str:
-    """A span of time to be read at a glance: 'about 40 s', 'about 4 min', 'about 3 h'."""
-    if seconds < 90:
-        return f"about {math.ceil(seconds)} s"
-    if seconds < 90 * 60:
-        return f"about {seconds / 60:.0f} min"
-    return f"about {seconds / 3600:.0f} h"
+        self.lines.restart()

@@ -4,7 +4,7 @@ A large audit is measured in shares, side by side, and then put together.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from heedful import runs
 from heedful.analysis.instruments import analyses
 from heedful.analysis.instruments.family import OfHistory, OfRun
 from heedful.auditing.judge import TrainedJudge
+from heedful.auditing.progress import AuditWatcher
 from heedful.auditing.run_audit import AuditPlan, PreparedAudit, new_documents, prepare_audit
 from heedful.auditing.subjects import ClassifierSubject
 from heedful.auditing.twins import load_twins
@@ -61,8 +62,8 @@ def measure_cell(
     asked = _prepared(
         folder.parent, run, source, documents, request, rationale_words, judge, twins, device
     )
-    advance = _advance(tell, math.ceil(asked.total / shares))
-    asked.measure_share(share, shares, advance)
+    watcher = TellingAudit(tell, math.ceil(asked.total / shares))
+    asked.measure_share(share, shares, watcher)
 
 
 def audit_cell(
@@ -82,7 +83,7 @@ def audit_cell(
     asked = _prepared(
         folder, run, source, documents, request, rationale_words, judge, twins, device
     )
-    result = asked.run(_advance(tell, asked.total))
+    result = asked.run(TellingAudit(tell, asked.total))
     result.save(folder)
     if request.report:
         result.to_html(folder / runs.REPORT)
@@ -152,12 +153,14 @@ def _around(folder: Path, run: str) -> Path:
     return next(place for place in folder.parents if place.name == run)
 
 
-def _advance(tell: Tell, total: int) -> Callable[[int], None]:
-    done = 0
+class TellingAudit(AuditWatcher):
+    """Passes on how far the audit is."""
 
-    def advance(more: int) -> None:
-        nonlocal done
-        done += more
-        tell(done / total, f"audited {done:,} of {counted(total, 'document')}")
+    def __init__(self, tell: Tell, total: int) -> None:
+        self.tell, self.total, self.done = tell, total, 0
 
-    return advance
+    def advance(self, documents: int) -> None:
+        """So many more documents."""
+        self.done += documents
+        share = self.done / self.total
+        self.tell(share, f"audited {self.done:,} of {counted(self.total, 'document')}")

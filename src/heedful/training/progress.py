@@ -1,8 +1,11 @@
 """How a training goes, on standard error: a bar on a terminal, lines elsewhere."""
 
+import time
+
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from heedful.model.classifier import TextClassifier
+from heedful.progress import Clock, Completed, RegularLines
 from heedful.terminal import Terminal
 from heedful.training.fit import Epoch, Watcher
 from heedful.training.recipe import Phase
@@ -10,12 +13,16 @@ from heedful.visible import one_line
 
 
 class EpochLines(Watcher):
-    """One bar per epoch on a terminal, one line per epoch elsewhere."""
+    """A bar per epoch on a terminal; elsewhere a line per epoch, and lines within a long one."""
 
-    def __init__(self, title: str) -> None:
+    def __init__(
+        self, title: str, console: Terminal | None = None, clock: Clock = time.monotonic
+    ) -> None:
         self.title = title
-        self.console = Terminal(stderr=True)
+        self.console = console or Terminal(stderr=True)
         self.progress = documents_bar(self.console, is_shown=self.console.is_terminal)
+        self.clock = clock
+        self.lines = RegularLines(self._line, self._print, clock=clock)
 
     def __enter__(self) -> "EpochLines":
         self.progress.start()
@@ -31,12 +38,16 @@ class EpochLines(Watcher):
     def begin_epoch(self, phase: Phase, epoch: int, documents: int) -> None:
         """Start a bar."""
         name = f"{phase.name}, " if phase.name else ""
-        text = f"{self.title}{name}epoch {epoch + 1} of at most {phase.epochs}"
-        self.bar = self.progress.add_task(one_line(text), total=documents)
+        self.text = one_line(f"{self.title}{name}epoch {epoch + 1} of at most {phase.epochs}")
+        self.bar = self.progress.add_task(self.text, total=documents)
+        self.completed = Completed(documents, self.clock)
 
     def advance(self, documents: int) -> None:
         """Move the bar."""
         self.progress.advance(self.bar, documents)
+        self.completed.done += documents
+        if not self.console.is_terminal:
+            self.lines.look()
 
     def end_epoch(self, epoch: Epoch, model: TextClassifier) -> None:
         """Replace the bar by a line."""
@@ -44,10 +55,17 @@ class EpochLines(Watcher):
         dev = f", dev accuracy {percent(epoch.dev.accuracy)}" if epoch.dev else ""
         best = "  best so far" if epoch.is_best else ""
         name = f"{epoch.name}, " if epoch.name else ""
-        self.console.say(
+        self._print(
             f"{self.title}{name}epoch {epoch.epoch}: loss {epoch.train_loss:.3f}{dev} "
             f"({epoch.seconds:.1f} s){best}"
         )
+        self.lines.restart()
+
+    def _line(self) -> str:
+        return f"{self.text}: {self.completed.words}"
+
+    def _print(self, line: str) -> None:
+        self.console.say(line)
 
 
 def percent(share: float) -> str:
