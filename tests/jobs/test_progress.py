@@ -1,5 +1,7 @@
 import io
 
+from rich.console import Console
+
 from heedful.jobs.job import Outcome
 from heedful.jobs.progress import JobLines
 from heedful.terminal import Terminal
