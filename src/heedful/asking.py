@@ -10,7 +10,6 @@ from typing import Any
 import torch
 from sklearn.utils.validation import check_is_fitted
 
-from heedful.auditing.audit import Request
 from heedful.auditing.deep import check_same_documents, twins_wanted
 from heedful.auditing.explaining import explain_with, subject_of_any
 from heedful.auditing.questions import AuditSettings
@@ -74,7 +73,8 @@ def audit(
             f"{type(classifier).__name__} is audited with its own."
         )
     if "transformers" in sys.modules:  # else nobody can have made a model of it
-        from heedful.auditing.transformer_audits import audit_readings, subjects_of
+        from heedful.auditing.audit_readings import audit_readings
+        from heedful.auditing.transformer_audits import subjects_of
         from heedful.auditing.transformer_loading import of_anything
 
         if (loaded := of_anything(classifier, tokenizer, precision)) is not None:
@@ -84,10 +84,7 @@ def audit(
                 )
             loaded, documents, _ = loaded.with_labels_of(documents)
             subjects, _ = subjects_of(loaded, [readout])
-            request = Request(sample, seconds)
-            (found,) = audit_readings(
-                loaded, subjects, documents, settings, asked, request=request
-            ).audits.values()
+            (found,) = audit_readings(loaded, subjects, documents, plan).audits.values()
             return found
     twins = None
     if deep is not None:

@@ -10,13 +10,15 @@ import transformers
 from transformers import AttentionInterface, TextClassificationPipeline
 
 import heedful
-from heedful.auditing.audit import Request, fewest_for_verdict
+from heedful.auditing.audit import fewest_for_verdict
+from heedful.auditing.audit_readings import audit_readings, prepare_readings
 from heedful.auditing.progress import AuditWatcher
 from heedful.auditing.questions import AuditSettings, questions
+from heedful.auditing.run_audit import AuditPlan
 from heedful.auditing.subject import Decides
 from heedful.auditing.transformer import DecidingTransformer, subject_of
 from heedful.auditing.transformer_attention import Watch, watching
-from heedful.auditing.transformer_audits import audit_readings, subjects_of
+from heedful.auditing.transformer_audits import subjects_of
 from heedful.auditing.transformer_loading import LoadedTransformer, of_pair
 from heedful.auditing.transformer_model import TransformerModel
 from heedful.auditing.transformer_ranking import joint_intervals
@@ -412,7 +414,7 @@ def test_a_randomly_initialised_model_is_never_supported(kind):
     loaded, documents, _ = loaded.with_labels_of(LABELLED)
     subjects, _ = subjects_of(loaded, ["last-cls", "attention-x-gradient"])
     asked = [question for question in questions if question not in ("leak-free", "agreeing")]
-    result = audit_readings(loaded, subjects, documents, QUICK, asked, every_head=True)
+    result = audit_readings(loaded, subjects, documents, AuditPlan(QUICK, asked), every_head=True)
     for audit in result.audits.values():
         assert audit.verdict != "may"
         assert not any(answer.judgement == "supported" for answer in audit.answers)
@@ -435,7 +437,9 @@ def trained() -> LoadedTransformer:
 def test_a_model_fine_tuned_on_planted_evidence_is_supported(trained):
     documents = planted_documents(24, seed=7)
     subjects, _ = subjects_of(trained, ["last-cls", "mean-layers"])
-    result = audit_readings(trained, subjects, documents, asked=["decisive", "telling"])
+    result = audit_readings(
+        trained, subjects, documents, AuditPlan(questions=["decisive", "telling"])
+    )
     assert result.chance == ""
     verdicts = {name: audit.verdict for name, audit in result.audits.items()}
     assert verdicts == {"last-cls": "may", "mean-layers": "may"}
@@ -448,7 +452,8 @@ def test_what_a_model_at_chance_shows_is_not_supported_however_well_it_tells(tra
     swapped = Documents(replace(d, label=CLASSES[d.label == "bad"]) for d in documents)
     subjects, _ = subjects_of(trained, ["attention-x-gradient"])
     right, wrong = (
-        audit_readings(trained, subjects, some, asked=["telling"]) for some in (documents, swapped)
+        audit_readings(trained, subjects, some, AuditPlan(questions=["telling"]))
+        for some in (documents, swapped)
     )
     telling = [found.audits["attention-x-gradient"].answer("telling") for found in (right, wrong)]
     assert [answer.judgement for answer in telling] == ["supported", "undecided"]
@@ -466,8 +471,8 @@ def test_a_budget_leaves_all_readings_on_the_same_documents():
         def advance(self, documents):
             measured.append(documents)
 
-    hasty = Request(seconds=1e-3, watcher=Counting())
-    found = audit_readings(loaded, subjects, documents, QUICK, ["agreeing"], request=hasty).audits
+    hasty = AuditPlan(QUICK, ["agreeing"], budget=1e-3)
+    found = prepare_readings(loaded, subjects, documents, hasty).run(Counting()).audits
     assert list(found) == ["last-cls", "head:layer=1:head=0", "attention-x-gradient"]
     first, *others = found.values()
     assert all(first.texts == other.texts for other in others)
@@ -480,10 +485,8 @@ def test_a_budget_with_every_head_ranks_them_on_the_documents_it_came_to():
     loaded = of_pair(tiny_model("Bert"), tiny_tokenizer(), "tiny")
     loaded, documents, _ = loaded.with_labels_of(planted_documents(40, seed=3))
     subjects, _ = subjects_of(loaded, ["last-cls"])
-    hasty = Request(seconds=1e-3)
-    found = audit_readings(
-        loaded, subjects, documents, QUICK, ["telling"], every_head=True, request=hasty
-    )
+    hasty = AuditPlan(QUICK, ["telling"], budget=1e-3)
+    found = audit_readings(loaded, subjects, documents, hasty, every_head=True)
     assert len(found.ranking) == 1 + loaded.model.layers * loaded.model.heads
     assert {row["documents"] for row in found.ranking} == {found.audits["last-cls"].documents}
 

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import torch
 
+from heedful.auditing.audit_readings import audit_readings
+from heedful.auditing.run_audit import AuditPlan
 from heedful.auditing.transformer import subject_of
-from heedful.auditing.transformer_audits import audit_readings
 from heedful.auditing.transformer_loading import LoadedTransformer
 from heedful.auditing.transformer_outputs import output_maps
 from heedful.readouts import readouts
@@ -76,6 +77,8 @@ def test_where_the_matrix_is_not_found_values_stand_for_themselves_and_a_note_sa
     )
     assert subject.notes == (note,)
     loaded = LoadedTransformer("tiny", hidden, CLASSES)
-    found = audit_readings(loaded, {"value-norm": subject}, LABELLED, QUICK, ["leak-free"])
+    found = audit_readings(
+        loaded, {"value-norm": subject}, LABELLED, AuditPlan(QUICK, ["leak-free"])
+    )
     assert found.notes == (note,)
     assert found.audits["value-norm"].about["notes"] == [note]

@@ -9,9 +9,11 @@ import torch
 
 from heedful.analysis.shortcuts import ShortcutSettings, probe_shortcuts
 from heedful.auditing.audit import audit
+from heedful.auditing.audit_readings import audit_readings
 from heedful.auditing.questions import AuditSettings
+from heedful.auditing.run_audit import AuditPlan
 from heedful.auditing.subjects import ClassifierSubject
-from heedful.auditing.transformer_audits import audit_readings, subjects_of
+from heedful.auditing.transformer_audits import subjects_of
 from heedful.auditing.transformer_loading import of_pair
 from heedful.importance import importances
 from heedful.importance.explanation import explain
@@ -174,7 +176,7 @@ def test_readings_of_a_transformer_agree():
         # Not agreeing: this model is so sure that what most words add is rounding, whose ranks no
         # two machines agree on.
         asked = ["decisive", "telling"]
-        reports.append(audit_readings(loaded, subjects, matched, AuditSettings(), asked))
+        reports.append(audit_readings(loaded, subjects, matched, AuditPlan(questions=asked)))
     here, there = reports
     for name, found in here.audits.items():
         assert_same_numbers(found.columns, there.audits[name].columns)

@@ -13,9 +13,11 @@ import numpy as np
 import pytest
 
 import heedful
+from heedful.auditing.audit_readings import audit_readings
 from heedful.auditing.questions import AuditSettings
 from heedful.auditing.record import Audit
-from heedful.auditing.transformer_audits import audit_readings, subjects_of
+from heedful.auditing.run_audit import AuditPlan
+from heedful.auditing.transformer_audits import subjects_of
 from heedful.auditing.transformer_loading import load_transformer
 from heedful.text.datasets.planted import Planted
 from tests.readouts.tiny import planted_documents
@@ -58,6 +60,6 @@ def test_an_audit_of_a_transformer_finds_what_it_found():
     loaded = load_transformer(str(SAVED / "bert"))
     loaded, documents, _ = loaded.with_labels_of(planted_documents(40, seed=5))
     subjects, _ = subjects_of(loaded, READINGS)
-    found = audit_readings(loaded, subjects, documents, AuditSettings(seed=0))
+    found = audit_readings(loaded, subjects, documents, AuditPlan(AuditSettings(seed=0)))
     for name in READINGS:
         assert_same_findings(found.audits[name], Audit.load(SAVED / f"bert-audit-{name}"))

@@ -118,9 +118,17 @@ class PreparedAudit:
         """The number of documents that will be audited, unless a budget ends first."""
         return min(len(self.chosen.documents), self.plan.sample or len(self.chosen.documents))
 
-    def kept_in(self, folder: Path) -> "PreparedAudit":
-        """The same; unfinished work is kept in a folder, and continued from what is there."""
-        return replace(self, parts=PartsInFolder(folder, self._asked()))
+    def kept_in(self, folder: Path, **also: object) -> "PreparedAudit":
+        """The same; unfinished work is kept in a folder, and continued from what is there.
+
+        `also` is what else must be the same for an audit to be continued.
+        """
+        return replace(self, parts=PartsInFolder(folder, {**self._asked(), **also}))
+
+    def clear(self) -> None:
+        """Remove unfinished work: the audit is saved."""
+        if self.parts is not None:
+            self.parts.clear()
 
     def run(self, watcher: AuditWatcher | None = None, is_written: bool = False) -> Audit:
         """Ask the questions; a report that `is_written` afterwards is part of a budget."""

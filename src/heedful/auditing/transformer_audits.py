@@ -1,36 +1,24 @@
-"""Several readings of one Hugging Face model audited side by side: which, if any, may be shown?"""
+"""Audits of several readings of one Hugging Face model: which, if any, may be shown?
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+`prepare_readings` makes them; here they are kept, saved and put into a sentence.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from heedful import runs
-from heedful.auditing.audit import Request, audit, audit_within
 from heedful.auditing.chance import AT_CHANCE
-from heedful.auditing.parts import Parts
-from heedful.auditing.questions import AuditSettings
 from heedful.auditing.record import Audit, Table, plain
 from heedful.auditing.transformer import TransformerSubject, subject_of
 from heedful.auditing.transformer_loading import LoadedTransformer
-from heedful.auditing.transformer_ranking import rank_readings, told_by_heads
 from heedful.errors import counted, missing_packages_named
 from heedful.readouts import Readout, readouts
 from heedful.readouts.rows import OneHead
 from heedful.runs import RunFolder
-from heedful.text.documents import Documents
 
 USUAL = ("last-cls", "mean-layers", "rollout", "attention-x-gradient", "value-norm")
-POSITIONS = {
-    "first": "the first position",
-    "last": "the last position",
-    "all": "the mean over all positions",
-}
-TOLD = "comprehensiveness_attention"
-BY_CHANCE = "comprehensiveness_random"
 
 
 @dataclass(frozen=True)
@@ -145,111 +133,6 @@ def subjects_of(
         ]
         chosen = [readout for readout in chosen if not readout.needs_values]
     return {_name(r): subject_of(loaded.model, r, loaded.classes) for r in chosen}, notes
-
-
-def audit_readings(
-    loaded: LoadedTransformer,
-    subjects: dict[str, TransformerSubject],
-    documents: Documents,
-    settings: AuditSettings | None = None,
-    asked: Sequence[str] | None = None,
-    *,
-    every_head: bool = False,
-    request: Request | None = None,
-    parts: Callable[[str], Parts | None] = lambda name: None,
-    about: dict[str, Any] | None = None,
-) -> ReadingAudits:
-    """Audit every reading on the same documents; with `every_head`, rank all heads beside them.
-
-    A budget is that of all readings together. `parts` says where each reading keeps what it has
-    measured, so that an interrupted audit can be resumed; with a budget nothing is kept.
-    """
-    settings = settings or AuditSettings()
-    bootstrap = settings.bootstrap
-    level = 1 - (1 - bootstrap.level) / len(subjects)  # Bonferroni: verdicts hold together
-    each = replace(settings, bootstrap=replace(bootstrap, level=level))
-    request = request or Request()
-    told = {
-        name: {**(about or {}), **_described(loaded, name, len(subjects), level)}
-        for name in subjects
-    }
-    audits: dict[str, Audit] = {}
-    if request.seconds is not None:
-        one = next(iter(subjects.values()))
-        rank = partial(told_by_heads, one, settings=settings) if every_head else None
-        audits = audit_within(
-            request.seconds,
-            subjects,
-            documents,
-            each,
-            asked,
-            request=request,
-            about=told,
-            later=rank,
-        )
-    else:
-        for name, subject in subjects.items():
-            of_reading = replace(request, parts=parts(name))
-            audits[name] = audit(
-                subject, documents, each, asked, request=of_reading, about=told[name]
-            )
-    first = next(iter(audits.values()))
-    ranking: Table = ()
-    if BY_CHANCE in first.columns:
-        told_by = {name: found.columns[TOLD] for name, found in audits.items()}
-        if every_head:
-            request.watcher.begin_phase("ranking every head")
-            told_by |= _heads(next(iter(subjects.values())), first, settings)
-        rng = np.random.default_rng([settings.seed, len(told_by)])
-        ranking = rank_readings(told_by, first.columns[BY_CHANCE], rng, bootstrap)
-    ranked = {name: _with_ranking(found, name, ranking) for name, found in audits.items()}
-    return ReadingAudits(ranked, ranking)
-
-
-def _heads(subject: TransformerSubject, found: Audit, settings: AuditSettings) -> dict[str, Any]:
-    """Comprehensiveness of every head, on a sample of the documents; NaN on the others."""
-    known = np.flatnonzero(~np.isnan(found.columns[BY_CHANCE]))
-    rng = np.random.default_rng([settings.seed, 2**29])
-    sample = np.sort(rng.permutation(known)[: settings.sampled_documents])
-    told = told_by_heads(subject, [found.texts[place] for place in sample.tolist()], settings)
-    columns = {}
-    for name, values in told.items():
-        columns[name] = np.full(len(found.texts), np.nan)
-        columns[name][sample] = values
-    return columns
-
-
-def _with_ranking(found: Audit, name: str, ranking: Table) -> Audit:
-    """The audit with its place among all readings beside its tests."""
-    facts = tuple(
-        {
-            "question": "telling", "name": "comprehensiveness over random rankings",
-            "mean": row["over_random"], "low": row["low"], "high": row["high"],
-            "documents": row["documents"],
-            "note": f"number {place} of {len(ranking)} readings; intervals hold together",
-        }
-        for place, row in enumerate(ranking, start=1)
-        if row["reading"] == name
-    )  # fmt: skip
-    evidence = {**found.evidence, "readings": ranking}
-    evidence["facts"] = (*found.evidence.get("facts", ()), *facts)
-    return replace(found, evidence=evidence)
-
-
-def _described(loaded: LoadedTransformer, name: str, count: int, level: float) -> dict[str, Any]:
-    model = loaded.model
-    return {
-        "name": f"{loaded.name} · {name}",
-        "model": loaded.name,
-        "architecture": type(model.model).__name__,
-        "readout": name,
-        "layers_and_heads": f"{model.layers} × {model.heads}",
-        "classifier_reads": POSITIONS[model.reads],
-        "judge": "self",
-        "readings_looked_at": count,
-        "interval_level": level,
-        "longest_input": model.cutter.most,
-    }
 
 
 def _name(readout: Readout) -> str:

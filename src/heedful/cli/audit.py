@@ -162,9 +162,9 @@ def audit(
         result = prepared.run(bar, is_written=output is not None)
     for sentence in result.about.get("notes", ()) if not quiet else ():
         show.note(f"note: {sentence}")
-    if output is not None and prepared.parts is not None:
+    if output is not None:
         result.save(output)
-        prepared.parts.clear()
+        prepared.clear()
     _report(result, output, json, fail_on)
 
 

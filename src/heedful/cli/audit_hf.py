@@ -45,18 +45,10 @@ def audit_transformer(
     resume: bool,
 ) -> None:
     """Audit every reading of one model on the same documents, and say which may be shown."""
-    from dataclasses import asdict
-
-    from heedful.auditing.audit import Request
-    from heedful.auditing.parts import PartsInFolder
+    from heedful.auditing.audit_readings import prepare_readings
     from heedful.auditing.questions import AuditSettings
-    from heedful.auditing.record import plain
-    from heedful.auditing.transformer_audits import (
-        ReadingAudits,
-        audit_readings,
-        folders_of,
-        subjects_of,
-    )
+    from heedful.auditing.run_audit import AuditPlan
+    from heedful.auditing.transformer_audits import ReadingAudits, subjects_of
     from heedful.auditing.transformer_loading import load_transformer
     from heedful.cli import show
     from heedful.cli.audit import enter
@@ -79,45 +71,27 @@ def audit_transformer(
             if sentence:
                 show.note(f"note: {sentence}")
     settings = AuditSettings(seed=seed, rationale_words=found[1])
-    folders = {} if output is None else folders_of(output, subjects)
-    parts = {}
-    if seconds is None:  # how many documents a budget came to is not known again later
-        asked: dict[str, object] = {
-            "model": loaded.model.digest,
-            "documents": _fingerprint(documents),
-            "sample": count,
-            "questions": ask or "all",
-            "readings": list(subjects),
-            "heads": heads,
-            "precision": precision,
-            **plain(asdict(settings)),
-        }
-        parts = {reading: PartsInFolder(folder, asked) for reading, folder in folders.items()}
+    plan = AuditPlan(settings, ask, count, seconds)
+    prepared = prepare_readings(
+        loaded, subjects, documents, plan, every_head=heads, about={"data": data}
+    )
+    if output is not None:
+        prepared = prepared.kept_in(output)
     if place is not None and place.is_done:
         place.check_known()
         show.note(f"{output} is finished already; nothing to do.")
         _report(ReadingAudits.load(place.path, subjects), output, json, fail_on)
         return
-    total = min(len(documents), count or len(documents))
-    with show.DocumentBar(total, is_shown=not quiet, audits=len(subjects), seconds=seconds) as bar:
-        result = audit_readings(
-            loaded,
-            subjects,
-            documents,
-            settings,
-            ask,
-            every_head=heads,
-            request=Request(count, seconds, None, bar, is_written=output is not None),
-            parts=parts.get,
-            about={"data": data},
-        )
+    with show.DocumentBar(
+        prepared.total, is_shown=not quiet, audits=len(subjects), seconds=seconds
+    ) as bar:
+        result = prepared.run(bar, is_written=output is not None)
     if not quiet:
         for sentence in result.notes:
             show.note(f"note: {sentence}")
     if output is not None:
         result.save(output)
-        for kept in parts.values():
-            kept.clear()
+        prepared.clear()
     _report(result, output, json, fail_on)
 
 
@@ -226,11 +200,3 @@ def _ranked(result: "ReadingAudits") -> Iterator[Text]:
     if best not in result.audits and ranking[0]["tells"]:
         yield Text(f"{best} tells most, but it was only ranked: audit it on other documents with")
         yield Text(f"--readout {best}")
-
-
-def _fingerprint(documents: "Documents") -> str:
-    """A word that changes with the documents."""
-    import hashlib
-
-    said = repr([(d.text, d.label, d.rationale) for d in documents])
-    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:16]

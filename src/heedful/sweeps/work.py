@@ -87,8 +87,7 @@ def audit_cell(
     result.save(folder)
     if request.report:
         result.to_html(folder / runs.REPORT)
-    assert asked.parts is not None
-    asked.parts.clear()
+    asked.clear()
 
 
 def analyse_cell(
