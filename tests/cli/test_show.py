@@ -126,7 +126,7 @@ def test_with_a_budget_an_audit_says_how_much_of_it_is_used():
     clock = Clock()
     bar = a_bar(clock, audits=5, seconds=180.0)
     clock.now = 10.0
-    assert said(bar) == ["auditing: 0 documents, 10s of 3m used"]
+    assert said(bar) == ["auditing: the first document, 10s of 3m used"]
     bar.advance(14)
     bar.expect(5 * 40)
     clock.now = 20.0

@@ -27,7 +27,7 @@ from heedful.auditing.questions.question import Chunk, Conclusion, Found, Measur
 from heedful.auditing.record import Answer, Audit, Column, Table
 from heedful.auditing.showing import show_documents
 from heedful.auditing.subject import Judge, Reading, Subject, Words
-from heedful.auditing.time_budget import Ending, TimeBudget
+from heedful.auditing.time_budget import Ending, TimeBudget, measured_slowness
 from heedful.auditing.twins import Twins
 from heedful.auditing.waves import Group, Sampled, drawn, grouped, planned
 from heedful.errors import DataError
@@ -310,6 +310,7 @@ def measure_within(
         np.array([len(documents[int(place)].text.split()) for place in order]),
         fewest_for_verdict(documents, order),
         Ending(len(audits), request.is_written),
+        slowness=measured_slowness(),
     )
     watcher.begin_phase(MEASURING)
     has_noted = False
@@ -321,6 +322,7 @@ def measure_within(
             measuring.measure_wave(wave, watcher)
         is_new = len(first.measured) == measured_before + len(wave)
         budget.add_wave(size, budget.clock() - started if is_new else None, first.longest_read)
+        budget.slowness = (budget.slowness + measured_slowness()) / 2
         if later is not None and len(budget.waves) == 1:
             started = budget.clock()
             later([documents[int(place)].text for place in order[:size]])

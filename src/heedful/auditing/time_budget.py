@@ -18,14 +18,15 @@ from heedful.errors import counted
 from heedful.progress import Clock
 
 AIM = 0.95  # of the budget: half of all audits would overrun if all of it were planned for
-FIRST_WAVE = 2  # documents: their cost is known early, however slow the model is
+FIRST_WAVE = 1  # document: its cost is known early, however slow the model is
 GROWTH = 4  # a wave has at most so many times the documents measured before it
 LARGEST_WAVE = 512
 RECENT = 0.5  # what a wave's cost counts, relative to that of the wave after it
 SOLID_DOCUMENTS, SOLID_SHARE = 8, 0.2  # measured documents, or share of the budget: enough to judge
 SMALL_REST = 0.04  # of the documents measured: so few more are not worth a wave
 
-# Seconds on two cores. They matter for budgets of less than some minutes.
+# Seconds on two idle cores, where `_known_work` takes STANDARD. They matter for short budgets.
+STANDARD = 0.021
 CONCLUDING, CONCLUDING_EACH = 3.5, 0.006  # per audit, and per document of it
 WRITING, WRITING_EACH = 5.0, 2.0  # the report: with one audit, and with each further one
 SHOWN = 3  # six documents are drawn as heat maps; each costs at most half of what auditing it does
@@ -70,6 +71,7 @@ class TimeBudget:
     done: int = 0  # documents
     longest: float = np.inf  # words that the model reads of a document
     waves: list[Wave] = field(default_factory=list)
+    slowness: float = 1.0  # of this machine now, relative to the one of the constants above
     later: float = 0.0  # seconds per word of what is done after the audits, on `later_documents`
     later_documents: int = 0
 
@@ -88,7 +90,7 @@ class TimeBudget:
             size = 0
         missing = max(0, self.least - self.done)
         if size < missing:
-            size = missing if self.shortfall else min(missing, GROWTH * self.done)
+            size = missing if self.shortfall else min(missing, self._cautious())
         return min(size, left, LARGEST_WAVE)
 
     def add_wave(self, documents: int, seconds: float | None, longest_read: int = 0) -> None:
@@ -127,6 +129,13 @@ class TimeBudget:
             f"that takes about {duration(needed)}"
         )
 
+    def _cautious(self) -> int:
+        """Documents that settle soon whether the budget is too small for a verdict."""
+        words = self._cumulative()[self.done :]
+        soon = SOLID_SHARE * self.seconds / self._per_word()
+        fitting = int(np.searchsorted(words - words[0], soon, side="right")) - 1
+        return max(1, min(fitting, GROWTH * self.done))
+
     def _fitting(self) -> int:
         """The number of further documents that can be measured in the time left."""
         if not self.waves:
@@ -141,7 +150,7 @@ class TimeBudget:
         measuring = self._per_word() * (words[done:] - words[done])
         shown = SHOWN * self._per_word() * np.minimum(self._read(), LONGEST_SHOWN).mean()
         later = self.later * words[np.minimum(counts, self.later_documents)]
-        fixed = np.array([self.ending.seconds(0), self.ending.seconds(1)])
+        fixed = self.slowness * np.array([self.ending.seconds(0), self.ending.seconds(1)])
         return measuring + later + shown + fixed[0] + (fixed[1] - fixed[0]) * counts
 
     def _per_word(self) -> float:
@@ -160,10 +169,33 @@ class TimeBudget:
         return np.concatenate([[0.0], np.cumsum(self._read())])
 
 
+def measured_slowness(clock: Clock = time.monotonic) -> float:
+    """How many times as long as it should a known piece of work takes: this machine, as busy as
+    it is now."""
+    started = clock()
+    _known_work()
+    return (clock() - started) / STANDARD
+
+
+def _known_work() -> None:
+    """A little of everything that concluding and writing do."""
+    sum(number * number for number in range(200_000))
+    np.sort(np.random.default_rng(0).random((200, 2000)), axis=1).sum()
+
+
 def duration(seconds: float) -> str:
-    """A time span as people write it: 90s, 5m, 1h."""
+    """A time span as people type it: 90s, 5m, 1h."""
     if seconds < 100:
         return f"{ceil(seconds):.0f}s" if seconds >= 1 else f"{seconds:g}s"
     if seconds < 3600:
         return f"{seconds / 60:.0f}m"
     return f"{seconds / 3600:.1f}h".replace(".0h", "h")
+
+
+def elapsed(seconds: float) -> str:
+    """A time span to the second: 45s, 2m05s, 1h02m05s."""
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours}h{minutes:02}m{rest:02}s"
+    return f"{minutes}m{rest:02}s" if minutes else f"{rest}s"

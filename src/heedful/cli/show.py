@@ -16,7 +16,7 @@ from rich.text import Text
 from heedful.auditing.operating import NOT_CALIBRATED
 from heedful.auditing.progress import MEASURING, AuditWatcher
 from heedful.auditing.rules import GAIN
-from heedful.auditing.time_budget import duration
+from heedful.auditing.time_budget import duration, elapsed
 from heedful.errors import counted
 from heedful.progress import Clock, Completed, RegularLines, about
 from heedful.training.progress import documents_bar, percent
@@ -289,11 +289,12 @@ class DocumentBar(AuditWatcher):
             is_measuring = self._phase == MEASURING
             words = completed.words if is_measuring else f"{about(completed.seconds)} so far"
             return f"{self._phase}: {words}"
-        used = f"{duration(completed.seconds)} of {duration(self._seconds)} used"
+        used = f"{elapsed(completed.seconds)} of {duration(self._seconds)} used"
         if self._phase != MEASURING:
             return f"{self._phase}: {used}"
-        total = f" of about {completed.total:,}" if self._is_planned else ""
-        return f"{self._phase}: {completed.done:,}{total} documents, {used}"
+        if not self._is_planned:
+            return f"{self._phase}: the first document, {used}"
+        return f"{self._phase}: {completed.done:,} of about {completed.total:,} documents, {used}"
 
     def _print(self, line: str) -> None:
         self._progress.console.print(line, markup=False)
