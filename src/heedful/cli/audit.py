@@ -39,7 +39,7 @@ def audit(
     data_dir: DataDir = None,
     documents: Sample = None,
     budget: Annotated[
-        str | None, typer.Option(help="Audit as many as fit in this time: 90s, 5m, 1h.")
+        str | None, typer.Option(help="Audit as many documents as fit in this time: 90s, 5m, 1h.")
     ] = None,
     ask: Annotated[
         list[str] | None, typer.Option(help="Ask only this question; may be repeated.")
