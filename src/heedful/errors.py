@@ -105,3 +105,8 @@ def nearest(name: str, known: Iterable[str]) -> str:
 def counted(count: int, noun: str, plural: str | None = None) -> str:
     """'1 document', '2,310 documents', '2 classes'."""
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+
+
+def percent(share: float) -> str:
+    """0.8237 -> '82.4%'."""
+    return f"{100 * share:.1f}%"

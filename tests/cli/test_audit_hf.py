@@ -42,9 +42,7 @@ def documents() -> Path:
 ASK = ("--ask", "telling", "--ask", "needed")
 
 
-def test_readings_are_audited_side_by_side_and_the_answer_ends_in_a_sentence(
-    heedful, saved, documents
-):
+def test_readings_are_audited_side_by_side_and_a_sentence_sums_them_up(heedful, saved, documents):
     chosen = ("--readout", "last-cls", "--readout", "head:layer=1:head=2", "--heads")
     chosen = (*chosen, "--documents", "8")
     answer = heedful("audit", f"hf:{saved}", documents, "-o", "audit", *ASK, *chosen)
@@ -56,10 +54,10 @@ def test_readings_are_audited_side_by_side_and_the_answer_ends_in_a_sentence(
     assert "hold for all 9 readings together" in answer.out
     assert "tests are judged" in answer.out
     assert "Rates are of small models on planted evidence" in answer.out
-    assert lines[-1].startswith("No reading of this model's attention may be shown so far: ")
+    assert lines[-3].startswith("No reading of this model's attention may be shown so far: ")
     ranked = json.loads(Path("audit/readings.json").read_text())
     assert len(ranked["ranking"]) == 9
-    assert ranked["sentence"] == lines[-1]
+    assert ranked["sentence"] == lines[-3]
     assert list(ranked["verdicts"]) == ["last-cls", "head:layer=1:head=2"]
     for folder in ("1-last-cls", "2-head-layer-1-head-2"):
         frame = pandas.read_parquet(f"audit/{folder}/per_example.parquet")

@@ -252,7 +252,7 @@ def test_an_audit_speaks_of_words(folder, small_task, tmp_path):
     assert classifier.explain("a dully good film").words == ["a", "dully", "good", "film"]
     labels = map(str, small_task.train.labels)
     documents = Documents(map(Document, texts, labels))
-    audit = heedful.audit(classifier, documents)
+    audit = heedful.audit(classifier, documents, include_trained=True)
     assert {len(shown.offsets) for shown in audit.shown} == {5}  # a dull film number 7
     asked = {answer.question for answer in audit.answers if answer.judgement}
     assert {"decisive", "exclusive", "agreeing", "telling", "grounded"} <= asked

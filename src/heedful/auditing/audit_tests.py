@@ -4,11 +4,9 @@ A question declares its tests (`Question.tests`); `heedful.auditing.questions.au
 of them by name. Whether a test is judged follows from the operating points, not from here.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from heedful.auditing.metrics.registry import Better
-from heedful.auditing.record import Column
 
 
 @dataclass(frozen=True)
@@ -28,7 +26,3 @@ class AuditTest:
     # and has no power of its own.
     defined_by: tuple[str, ...] = ()
     is_settled_in_zoo: bool = True  # whether what is known of the zoo's models says how it must end
-
-    def in_column(self, columns: Mapping[str, Column]) -> str | None:
-        """Its column, if an audit has it."""
-        return self.column if self.column in columns else None

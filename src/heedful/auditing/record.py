@@ -22,10 +22,9 @@ from heedful.auditing.operating import OperatingPoint, OperatingPoints
 from heedful.auditing.rules import SENTENCES, Judgement, Verdict
 from heedful.auditing.stored import check_stored
 from heedful.auditing.summary import Score
-from heedful.errors import ConfigError, RunError, UnknownName, missing_packages_named
+from heedful.errors import ConfigError, RunError, UnknownName, missing_packages_named, percent
 from heedful.runs import RunFolder
 from heedful.text.documents import whole_characters
-from heedful.training.progress import percent
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -48,6 +47,7 @@ class TestResult:
     score: Score
     judgement: Judgement
     note: str = ""
+    column: str | None = None  # a number per document behind it; None: it is of all together
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ class Audit:
         return {
             which: f"{percent(share)} on {named[which].format(f'{count:,}')}"
             for which, (share, count) in found.items()
-            if share is not None and count is not None
+            if isinstance(share, float) and isinstance(count, int)
         }
 
     @property

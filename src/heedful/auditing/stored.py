@@ -41,6 +41,7 @@ class Test(TypedDict):
     score: Score
     judgement: Judgement
     note: NotRequired[str]
+    column: NotRequired[str | None]
 
 
 class Answer(TypedDict):

@@ -118,7 +118,7 @@ def _report(result: "ReadingAudits", output: Path | None, json: bool, fail_on: s
 def shown(result: "ReadingAudits") -> Iterator[Text]:
     """The one audit whole, or several side by side; then the ranking."""
     from heedful.cli import show
-    from heedful.training.progress import percent
+    from heedful.errors import percent
 
     audits = result.audits
     first = next(iter(audits.values()))

@@ -85,8 +85,8 @@ def predict(
 
 
 def _score(which: str, probabilities: "ndarray", labels: "ndarray") -> str:
+    from heedful.errors import percent
     from heedful.training.evaluate import score
-    from heedful.training.progress import percent
 
     scores = score(probabilities, labels)
     low, high = (percent(bound) for bound in scores.accuracy_interval)

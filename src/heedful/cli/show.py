@@ -15,10 +15,10 @@ from heedful.auditing.operating import NOT_CALIBRATED
 from heedful.auditing.progress import MEASURING, AuditWatcher
 from heedful.auditing.rules import GAIN
 from heedful.auditing.time_budget import duration, elapsed
-from heedful.errors import counted, missing_packages_named
+from heedful.errors import counted, missing_packages_named, percent
 from heedful.progress import Clock, Completed, RegularLines, about
 from heedful.terminal import Terminal, write_json
-from heedful.training.progress import documents_bar, percent
+from heedful.training.progress import documents_bar
 from heedful.visible import one_line as one_line
 from heedful.visible import places, written_out
 
@@ -224,8 +224,11 @@ def report(path: Path, write: Callable[[Path], None], is_silent: bool = False) -
 
     It comes last, so that a package which only the report needs can be missing without loss.
     """
-    with missing_packages_named(f"the report of the results, which are saved in {path.parent},"):
-        write(path)
+    if not path.exists():  # that of a finished audit is there already
+        with missing_packages_named(
+            f"the report of the results, which are saved in {path.parent},"
+        ):
+            write(path)
     if not is_silent:
         result(f"\nreport: {path}")
 

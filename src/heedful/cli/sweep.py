@@ -112,7 +112,7 @@ def _table(rows: "list[Row]") -> Iterator[str]:
 
 def _accuracy(rows: "list[Row]") -> str:
     """'84.1% (83.0% to 85.2%)': mean and range over seeds."""
-    from heedful.training.progress import percent
+    from heedful.errors import percent
 
     part = "test" if any("test.accuracy" in row for row in rows) else "dev"
     known = [row[f"{part}.accuracy"] for row in rows if f"{part}.accuracy" in row]

@@ -202,8 +202,7 @@ def _train_in(
 
 def _report(trained: "Trained", place: Path, quiet: bool, json: bool) -> None:
     from heedful.cli import show
-    from heedful.errors import counted
-    from heedful.training.progress import percent
+    from heedful.errors import counted, percent
 
     if json:
         show.as_json({"run": str(place), **trained.metrics})

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
+from heedful.errors import percent
 from heedful.jobs.job import Tell
 from heedful.model.classifier import TextClassifier
 from heedful.runs import RunFolder
 from heedful.training.fit import Epoch, Watcher
-from heedful.training.progress import percent
 from heedful.training.recipe import Phase
 from heedful.training.settings import Settings
 from heedful.training.task import Task

@@ -15,8 +15,7 @@ import vl_convert
 from markupsafe import Markup
 
 from heedful import plots
-from heedful.auditing.questions import audit_tests
-from heedful.auditing.record import Audit
+from heedful.auditing.record import Audit, TestResult
 from heedful.auditing.selection import Selection, Within
 from heedful.plots import Figure
 from heedful.visible import visible
@@ -145,15 +144,16 @@ def _scores(audits: Mapping[str, Audit]) -> Iterator[dict[str, Any]]:
                     "cut": audit.calibration.cuts.get(test.name, np.nan),
                     "judgement": test.judgement,
                     "accuracy": accuracy,
-                    "behind": _behind(test.name, audit),
+                    "behind": _behind(test, audit),
                 }
 
 
-def _behind(test: str, audit: Audit) -> str | None:
+def _behind(test: TestResult, audit: Audit) -> str | None:
     """The documents that a test was made on, the highest first; None: it is of all together."""
-    known = audit_tests().get(test)
-    column = known and known.in_column(audit.columns)
-    return Selection(where=(Within(column),), sort=column).query if column else None
+    column = test.column
+    if column is None or column not in audit.columns:
+        return None
+    return Selection(where=(Within(column),), sort=column).query
 
 
 def _accuracy(audit: Audit) -> float:

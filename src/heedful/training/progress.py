@@ -4,6 +4,7 @@ import time
 
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+from heedful.errors import percent
 from heedful.model.classifier import TextClassifier
 from heedful.progress import Clock, Completed, RegularLines
 from heedful.terminal import Terminal
@@ -66,11 +67,6 @@ class EpochLines(Watcher):
 
     def _print(self, line: str) -> None:
         self.console.say(line)
-
-
-def percent(share: float) -> str:
-    """0.8237 -> '82.4%'."""
-    return f"{100 * share:.1f}%"
 
 
 def documents_bar(console: Terminal, is_shown: bool) -> Progress:

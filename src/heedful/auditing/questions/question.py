@@ -193,7 +193,9 @@ class Found:
         judgement = judge(test.name, found, test.better, self.distinct, cannot_move=cannot_move)
         if not found.separates(test.better):
             found = replace(found, score=np.nan, interval=NO_INTERVAL)
-        return TestResult(self.question, test.name, test.better, found, judgement, note)
+        return TestResult(
+            self.question, test.name, test.better, found, judgement, note, test.column
+        )
 
     def untrained(self, *prefixes: str) -> list[dict[str, object]]:
         """The twins that could not be trained, and why: nothing is left out in silence."""
