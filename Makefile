@@ -39,7 +39,7 @@ calibration: .venv/installed
 	cp calibrated/operating_points.json src/heedful/auditing/operating_points.json
 	mkdir -p docs/calibration
 	cp calibrated/calibration.json docs/calibration/calibration.json
-	$(BIN)/python -m heedful.report.calibration_docs docs/calibration > calibrated/page.md
+	$(BIN)/python -m tools.calibration_docs docs/calibration > calibrated/page.md
 	mv calibrated/page.md docs/calibration.md
 
 .venv/installed: pyproject.toml constraints.txt

@@ -23,7 +23,7 @@ from torch import Tensor
 
 from heedful.auditing.metrics.ranking import kendall_test, weighted_tau
 from heedful.counterfactual.adversarial import Adversarial, js_divergence
-from heedful.counterfactual.simple import Permuted
+from heedful.counterfactual.baselines import Permuted
 from heedful.importance.deletion import logits_without_each
 from heedful.importance.influence import influence
 from heedful.model.build import build_model

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import machine
 
-from heedful.auditing.operating import shipped
+from heedful.auditing.operating_points import shipped
 from heedful.calibration.calibrate import calibrate, verdict_rates
-from heedful.calibration.fitting import by_test, judge_models
-from heedful.calibration.separation import share
+from heedful.calibration.operating_point_fit import by_test, judge_models
+from heedful.calibration.roc import share
 from heedful.calibration.zoo import Zoo, read_zoo
 from heedful.sweeps.progress import SweepLines
 

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from heedful.importance.deletion import logits_without_each
-from heedful.importance.kept import TOKENS_AT_ONCE, logits_of_shortened
+from heedful.importance.word_subsets import TOKENS_AT_ONCE, logits_of_shortened
 from heedful.model.build import build_model
 from heedful.model.classifier import AttentionClassifier
 from heedful.model.encoders import Pretrained

@@ -22,9 +22,9 @@ import machine
 import torch
 
 from heedful.auditing.audit import Request, audit
-from heedful.auditing.parts import PartsInFolder
+from heedful.auditing.checkpoints import PartsInFolder
 from heedful.auditing.questions import AuditSettings
-from heedful.auditing.subject import Subject
+from heedful.auditing.subjects.base import Subject
 from heedful.counterfactual.adversarial import Adversarial
 from heedful.text.documents import Document, Documents
 
@@ -54,8 +54,8 @@ def tiny_bert() -> Subject:
         PreTrainedTokenizerFast,
     )
 
-    from heedful.auditing.transformer import subject_of
-    from heedful.auditing.transformer_loading import of_pair
+    from heedful.auditing.subjects.huggingface.loading import of_pair
+    from heedful.auditing.subjects.huggingface.subject import subject_of
     from heedful.readouts import readouts
 
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
@@ -80,7 +80,7 @@ def tiny_bert() -> Subject:
 
 def small_bilstm() -> Subject:
     """Trained for two epochs on other documents."""
-    from heedful.auditing.subjects import ClassifierSubject
+    from heedful.auditing.subjects.classifier import ClassifierSubject
     from heedful.estimator import Classifier
 
     trained_on = made_up(300, seed=1)

@@ -9,7 +9,7 @@ import pytest
 import torch
 from hypothesis import settings
 
-from heedful.auditing import operating
+from heedful.auditing import operating_points
 from heedful.text.datasets.planted import Planted
 from heedful.text.documents import Corpus
 from tests.auditing.points import POINTS
@@ -31,7 +31,7 @@ def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 def cuts_by_hand() -> Iterator[None]:
     """Audits are judged by points made by hand, whatever the package ships."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(operating, "shipped", lambda: POINTS)
+        patch.setattr(operating_points, "shipped", lambda: POINTS)
         yield
 
 

@@ -7,10 +7,10 @@ import heedful
 
 SOURCE = Path(heedful.__file__).parent
 ORDER = [
-    *("errors", "visible", "terminal", "progress", "config", "registry", "runs"),
+    *("errors", "visible", "terminal", "progress", "storage", "config", "registry", "runs"),
     *("text", "model", "training"),
     *("jobs", "importance", "counterfactual", "readouts", "auditing", "analysis"),
-    *("sweeps", "papers", "calibration", "plots", "report", "estimator", "asking", "web", "cli"),
+    *("sweeps", "papers", "calibration", "plots", "report", "estimator", "api", "web", "cli"),
     "__main__",
 ]
 
@@ -30,7 +30,7 @@ def imported_parts(path: Path) -> set[str]:
 
 
 # The one arrow that points down: `audit.to_html(path)` is where people look for the report.
-ALLOWED_DOWN = {("record.py", "report"), ("transformer_audits.py", "report")}
+ALLOWED_DOWN = {("results.py", "report"), ("readings.py", "report")}
 
 
 def test_every_import_points_upwards():

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from heedful import runs
+from heedful import runs, storage
 from heedful.errors import EnvironmentFailure, RunError
-from heedful.runs import RunFolder, held, locked, write_atomically
+from heedful.runs import RunFolder
+from heedful.storage import held, locked, write_atomically
 
 
 def finished(path: Path) -> RunFolder:
@@ -191,13 +192,13 @@ def test_a_held_folder_that_nothing_was_written_into_is_not_left_behind(tmp_path
 
 
 def test_what_a_killed_writer_left_is_no_content_and_is_removed_by_the_next(tmp_path: Path):
-    (tmp_path / runs.LOCK).write_text("{")
+    (tmp_path / storage.LOCK).write_text("{")
     (tmp_path / ".config.json.123.part").write_text("{")
     (tmp_path / ".parts.123.part").mkdir()
     (tmp_path / ".parts.123.part" / "000000.safetensors").write_text("x")
     RunFolder.new(tmp_path)
     with held(tmp_path):
-        assert [path.name for path in tmp_path.iterdir()] == [runs.LOCK]
+        assert [path.name for path in tmp_path.iterdir()] == [storage.LOCK]
     assert list(tmp_path.iterdir()) == []
     (tmp_path / ".gitignore").write_text("")
     with pytest.raises(RunError, match="exists already"):

@@ -16,9 +16,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from heedful.asking import audit, explain
-    from heedful.auditing.modules import ModuleAdapter, ModuleTrace
-    from heedful.auditing.record import Audit
+    from heedful.api import audit, explain
+    from heedful.auditing.results import Audit
+    from heedful.auditing.subjects.modules.adapter import ModuleAdapter, ModuleTrace
     from heedful.errors import DataWarning, HeedfulError
     from heedful.estimator import Classifier
     from heedful.sweeps.sweep import sweep
@@ -32,17 +32,17 @@ if TYPE_CHECKING:
 os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
 _HOMES = {
-    "Audit": "heedful.auditing.record",
+    "Audit": "heedful.auditing.results",
     "Classifier": "heedful.estimator",
     "Corpus": "heedful.text.documents",
     "DataWarning": "heedful.errors",
     "Document": "heedful.text.documents",
     "Documents": "heedful.text.documents",
     "HeedfulError": "heedful.errors",
-    "ModuleAdapter": "heedful.auditing.modules",
-    "ModuleTrace": "heedful.auditing.modules",
-    "audit": "heedful.asking",
-    "explain": "heedful.asking",
+    "ModuleAdapter": "heedful.auditing.subjects.modules.adapter",
+    "ModuleTrace": "heedful.auditing.subjects.modules.adapter",
+    "audit": "heedful.api",
+    "explain": "heedful.api",
     "load": "heedful.text.datasets",
     "read": "heedful.text.readers",
     "recipes": "heedful.training",

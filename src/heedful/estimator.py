@@ -18,9 +18,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from heedful.errors import DataError, DataWarning, counted
+from heedful.importance.base import Measure
 from heedful.importance.explanation import USUAL_MEASURES, Explanation
 from heedful.importance.explanation import explain as explain_text
-from heedful.importance.measure import Measure
 from heedful.model.alignments import Alignment
 from heedful.model.classifier import Pooling, TextClassifier
 from heedful.model.encoders import EncoderSettings

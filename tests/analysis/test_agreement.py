@@ -4,7 +4,7 @@ import torch
 from scipy.stats import kendalltau
 
 from heedful.analysis.instruments.agreement import Agreement, compare
-from heedful.analysis.instruments.family import analyses
+from heedful.analysis.instruments.base import analyses
 from heedful.errors import ConfigError, DataError, UnknownName
 from heedful.importance import importances, predicted
 from heedful.report.analyses import analysis_page, figures_of

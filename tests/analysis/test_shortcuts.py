@@ -3,11 +3,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from heedful.analysis.shortcut_arms import arms
-from heedful.analysis.shortcut_findings import Probe
-from heedful.analysis.shortcut_outcomes import Finding, OfSeed, Outcome, Truth
-from heedful.analysis.shortcuts import ShortcutSettings, probe_shortcuts
-from heedful.auditing.summary import BootstrapSettings, Estimate, over_seeds
+from heedful.analysis.shortcuts.arms import arms
+from heedful.analysis.shortcuts.findings import Probe
+from heedful.analysis.shortcuts.outcomes import Finding, OfSeed, Outcome, Truth
+from heedful.analysis.shortcuts.probe import ShortcutSettings, probe_shortcuts
+from heedful.auditing.bootstrap import BootstrapSettings, Estimate, over_seeds
 from heedful.errors import ConfigError, DataError
 from heedful.model.projections import KHot, sparsemax
 from heedful.text.datasets.planted import Planted

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from heedful.auditing.subjects import PlainSubject
+from heedful.auditing.subjects.function import PlainSubject
 from heedful.training.trained import WordWeights
 
 

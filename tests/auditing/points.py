@@ -1,6 +1,6 @@
 """Operating points made by hand: what the package ships is measured anew now and then."""
 
-from heedful.auditing.operating import OperatingPoint, OperatingPoints, Share
+from heedful.auditing.operating_points import OperatingPoint, OperatingPoints, Share
 
 
 def a_share(value: float, models: int) -> Share:

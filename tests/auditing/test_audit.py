@@ -7,8 +7,9 @@ from sklearn.exceptions import NotFittedError
 import heedful
 from heedful.auditing.audit import audit
 from heedful.auditing.questions import AuditSettings, questions
-from heedful.auditing.record import Audit
-from heedful.auditing.subjects import ClassifierSubject, Decoration
+from heedful.auditing.results import Audit
+from heedful.auditing.subjects.classifier import ClassifierSubject
+from heedful.auditing.subjects.decoration import Decoration
 from heedful.counterfactual.adversarial import Adversarial
 from heedful.errors import ConfigError, DataError
 from heedful.text.datasets.planted import Planted

@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from heedful.auditing.bootstrap import BootstrapSettings
 from heedful.auditing.frontier import LARGEST_JSD, area, area_interval, frontier, tvd_terms
-from heedful.auditing.summary import BootstrapSettings
 
 points = st.lists(
     st.tuples(st.floats(0, 0.69), st.floats(0, 1)), min_size=1, max_size=6, unique_by=lambda p: p[0]

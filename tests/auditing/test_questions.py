@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import heedful
+from heedful.auditing.alternatives import what_instead
 from heedful.auditing.audit import audit, mean_rationale_words
-from heedful.auditing.instead import what_instead
 from heedful.auditing.questions import AuditSettings
-from heedful.auditing.subjects import ClassifierSubject
+from heedful.auditing.subjects.classifier import ClassifierSubject
 from heedful.counterfactual.adversarial import Adversarial
 from heedful.text.datasets.planted import Planted
 from heedful.text.documents import Document, Documents

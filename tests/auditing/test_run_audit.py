@@ -6,9 +6,9 @@ import pytest
 import heedful
 from heedful.auditing.audit import audit
 from heedful.auditing.questions import AuditSettings
-from heedful.auditing.record import Audit
+from heedful.auditing.results import Audit
 from heedful.auditing.run_audit import AuditPlan, new_documents, prepare_audit, run_audit
-from heedful.auditing.subjects import ClassifierSubject
+from heedful.auditing.subjects.classifier import ClassifierSubject
 from heedful.errors import ConfigError, DataError, DataWarning
 from heedful.text.datasets.planted import Planted
 from heedful.text.documents import Document, Documents

@@ -7,11 +7,11 @@ import pytest
 import heedful
 from heedful import runs
 from heedful.auditing import audit as auditing
-from heedful.auditing.audit import Request, audit, measure_share
-from heedful.auditing.parts import PartsInFolder
+from heedful.auditing.audit import AuditOptions, audit, measure_share
+from heedful.auditing.checkpoints import PartsInFolder
 from heedful.auditing.progress import AuditWatcher
 from heedful.auditing.questions import AuditSettings
-from heedful.auditing.subjects import ClassifierSubject
+from heedful.auditing.subjects.classifier import ClassifierSubject
 from heedful.errors import RunError
 
 SETTINGS = AuditSettings(rationale_words=2)
@@ -49,7 +49,7 @@ def test_shares_are_measured_apart_and_nothing_is_left_to_measure(
     counting = Counting()
     for share in range(3):
         parts = PartsInFolder(tmp_path, {"model": "a"})  # as another process would
-        request = Request(parts=parts, watcher=counting)
+        request = AuditOptions(parts=parts, watcher=counting)
         measure_share(subject, documents, SETTINGS, ASKED, request, share, 3)
         seen.append(files(tmp_path) - set().union(*seen))
     assert all(seen)
@@ -59,7 +59,7 @@ def test_shares_are_measured_apart_and_nothing_is_left_to_measure(
         raise AssertionError("it was measured again")
 
     monkeypatch.setattr(auditing, "_measure_group", never)
-    request = Request(parts=PartsInFolder(tmp_path, {"model": "a"}))
+    request = AuditOptions(parts=PartsInFolder(tmp_path, {"model": "a"}))
     joined = audit(subject, documents, SETTINGS, ASKED, request=request)
     assert joined.to_dict() == whole.to_dict()
     frame = whole.to_frame()

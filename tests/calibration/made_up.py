@@ -3,11 +3,11 @@
 import math
 from unittest.mock import patch
 
-from heedful.auditing.operating import OperatingPoints
-from heedful.calibration import separation
+from heedful.auditing.operating_points import OperatingPoints
+from heedful.calibration import roc
 from heedful.calibration.calibrate import verdict_rates
-from heedful.calibration.fitting import judge_elsewhere, rate_tests
-from heedful.calibration.known import Known, Looked
+from heedful.calibration.ground_truth import Known, Looked
+from heedful.calibration.operating_point_fit import judge_elsewhere, rate_tests
 from heedful.calibration.record import Calibration
 from heedful.calibration.zoo import read_zoo
 
@@ -70,7 +70,7 @@ def made_calibration(**made: object) -> Calibration:
         {"accuracy": 0.68, "moved": NAN}, LEFT_OUT,
     )  # fmt: skip
     models.append(left_out)
-    with patch.object(separation, "RESAMPLES", 40):  # nobody looks at these intervals closely
+    with patch.object(roc, "RESAMPLES", 40):  # nobody looks at these intervals closely
         tests = rate_tests(known)
     judged = judge_elsewhere(known, models)
     about = {"version": "made up", "models": 32, "left_out": 1, "seeds": 1, "is_quick": False}

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from heedful.calibration.calibrate import calibrate, verdict_rates
-from heedful.calibration.fitting import Judged
+from heedful.calibration.operating_point_fit import Judged
 from heedful.calibration.record import Calibration
 from heedful.calibration.zoo import read_zoo
 from heedful.errors import HeedfulError

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from heedful.auditing.operating import OperatingPoints
+from heedful.auditing.operating_points import OperatingPoints
 from heedful.calibration.record import RECORD, Calibration
 from heedful.errors import RunError
 from tests.calibration.made_up import made_calibration

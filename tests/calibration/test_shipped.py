@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from heedful.auditing import operating
+from heedful.auditing import operating_points
 from heedful.calibration.record import Calibration
 from heedful.calibration.zoo import read_zoo
-from heedful.report.calibration_docs import calibration_docs
+from tools.calibration_docs import calibration_docs
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -18,7 +18,7 @@ def measured():
 
 
 def test_the_points_that_ship_are_those_of_the_page(measured):
-    assert operating.shipped().to_dict() == measured.points.to_dict()
+    assert operating_points.shipped().to_dict() == measured.points.to_dict()
 
 
 def test_the_page_says_what_was_measured(measured):
@@ -36,14 +36,14 @@ def test_every_model_of_the_zoo_was_looked_at(measured):
 
 
 def test_the_verdict_does_what_is_promised_of_it_on_held_out_settings():
-    rates = operating.shipped().verdict
+    rates = operating_points.shipped().verdict
     assert rates["liars_not_passed"] >= 0.95
     assert rates["liars_caught"] >= 0.80
     assert rates["honest_refused"] <= 0.05
 
 
 def test_the_readme_says_the_same():
-    points = operating.shipped()
+    points = operating_points.shipped()
     rates, readme = points.verdict, (DOCS.parent / "README.md").read_text().replace("\n", " ")
     assert (
         f"On {points.made['models']} small models whose attention is known to lie or to tell the "

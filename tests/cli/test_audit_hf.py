@@ -13,7 +13,7 @@ import transformers
 from safetensors.torch import load_file, save_file
 
 import heedful as heedful_package
-from heedful.auditing.transformer import TransformerSubject
+from heedful.auditing.subjects.huggingface.subject import TransformerSubject
 from heedful.errors import EnvironmentFailure
 from tests.readouts.tiny import KINDS, fine_tuned, planted_documents, tiny_model, tiny_tokenizer
 

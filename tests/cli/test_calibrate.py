@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from heedful.auditing.operating import OperatingPoints
-from heedful.calibration.known import Looked
+from heedful.auditing.operating_points import OperatingPoints
+from heedful.calibration.ground_truth import Looked
 from tests.calibration.made_up import made_calibration
 
 

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from heedful.cli.listing import _families
+from heedful.cli.list_families import _families
 from heedful.training.settings import STAGE_OF
 
 

@@ -12,8 +12,8 @@ from contextlib import closing
 
 import pytest
 
-from heedful.web.guard import Access
-from heedful.web.serving import Server
+from heedful.web.security import Access
+from heedful.web.server import Server
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ from dataclasses import replace
 import pytest
 
 from heedful import progress
-from heedful.auditing.comparing import compare
-from heedful.auditing.operating import OperatingPoints
-from heedful.auditing.record import Answer
+from heedful.auditing.comparison import compare
+from heedful.auditing.operating_points import OperatingPoints
+from heedful.auditing.results import Answer
 from heedful.cli import show
 from heedful.terminal import Terminal
 from tests.auditing.points import POINTS, a_point

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from heedful import runs
-from heedful.runs import RunFolder, held
+from heedful import runs, storage
+from heedful.runs import RunFolder
+from heedful.storage import held
 from heedful.training.trained import Trained
 from tests.cli.conftest import QUICK
 
@@ -54,7 +55,7 @@ def ended(process: subprocess.Popen[str]) -> tuple[int, str, str]:
 WAITING = """
 import os, time
 from pathlib import Path
-import heedful, heedful.auditing.subjects, heedful.cli.app
+import heedful, heedful.auditing.subjects.classifier, heedful.cli.app
 Path(f"ready-{os.getpid()}").touch()
 while not Path("go").exists():
     time.sleep(0.005)
@@ -104,7 +105,7 @@ def test_a_run_under_way_is_not_resumed_by_a_second_process(heedful, data):
     )
     first.send_signal(signal.SIGKILL)
     first.communicate()
-    assert Path("run", runs.LOCK).is_file()  # it could not tidy up, and is in nobody's way
+    assert Path("run", storage.LOCK).is_file()  # it could not tidy up, and is in nobody's way
     third = heedful(*train, "--resume", "--epochs", "500", "--set", "patience=500")
     assert "is being written" not in third.err
 
@@ -124,7 +125,7 @@ def test_a_run_under_way_is_not_resumed_by_a_second_process(heedful, data):
 def test_every_command_that_writes_a_folder_holds_it(run, data, command, heedful):
     words = {"RUN": run, "DATA": data}
     program = (
-        "import sys; from heedful.runs import held\n"
+        "import sys; from heedful.storage import held\n"
         "with held('out'): print('held', flush=True); sys.stdin.read()"
     )
     with subprocess.Popen(
@@ -142,7 +143,7 @@ def test_every_command_that_writes_a_folder_holds_it(run, data, command, heedful
 def test_a_training_killed_in_its_first_write_is_begun_again(heedful, data):
     code, _, err = ended(started("train", data, "-o", "run", *QUICK, before=KILLED_WRITING))
     assert code == -signal.SIGKILL, err
-    assert [path.suffix for path in Path("run").iterdir() if path.name != runs.LOCK] == [".part"]
+    assert [path.suffix for path in Path("run").iterdir() if path.name != storage.LOCK] == [".part"]
     answer = heedful("train", data, "-o", "run", *QUICK, "--resume")
     assert answer.code == 0, answer.err
     assert "there is no unfinished run at run, so a new one begins" in answer.err

@@ -7,18 +7,18 @@ import pytest
 
 import heedful
 from heedful.auditing.audit_tests import AuditTest
-from heedful.auditing.comparing import compare
-from heedful.auditing.operating import shipped
+from heedful.auditing.comparison import compare
+from heedful.auditing.operating_points import shipped
 from heedful.auditing.questions import AuditSettings, audit_tests, questions
-from heedful.auditing.questions.question import Conclusion, Measured, Question
-from heedful.auditing.record import Audit
-from heedful.auditing.rules import GAIN_TEST
+from heedful.auditing.questions.base import Conclusion, Measured, Question
+from heedful.auditing.results import Audit
 from heedful.auditing.run_audit import AuditPlan, run_audit
-from heedful.auditing.subjects import ClassifierSubject
+from heedful.auditing.subjects.classifier import ClassifierSubject
+from heedful.auditing.verdict import GAIN_TEST
 from heedful.calibration.zoo import Truth
-from heedful.report import drawn
+from heedful.report import figures
 from heedful.report.calibration_figures import paper_of
-from heedful.web.sorting import usual_columns
+from heedful.web.audits import usual_columns
 
 SOME = ["telling", "agreeing", "grounded", "leak-free"]
 
@@ -112,7 +112,7 @@ def test_a_new_question_and_its_test_are_seen_everywhere(subject, planted, whole
     assert "dummy_column" in usual_columns(found)
     assert paper_of("dummy test") == "A paper"
     assert Truth.parse("fails by moved").is_defined_by("dummy test")
-    behind = {row["test"]: row["behind"] for row in drawn._scores({"one": found})}
+    behind = {row["test"]: row["behind"] for row in figures._scores({"one": found})}
     assert "dummy_column" in behind["dummy test"]
     for name in results(whole).keys() & results(found).keys():  # others are as they were
         assert repr(results(found)[name]) == repr(results(whole)[name])

@@ -5,7 +5,7 @@ import torch
 from scipy.spatial.distance import jensenshannon
 
 from heedful.counterfactual.adversarial import Adversarial, js_divergence
-from heedful.counterfactual.simple import Frozen, Permuted
+from heedful.counterfactual.baselines import Frozen, Permuted
 from tests.importance.models import a_batch, a_model
 
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 import heedful
 from heedful.auditing.metrics.divergence import js_divergence
 from heedful.counterfactual import what_if
-from heedful.counterfactual.family import counterfactuals
+from heedful.counterfactual.base import counterfactuals
 from heedful.errors import ConfigError, DataError, UnknownName
-from heedful.importance.kept import logits_of_kept
+from heedful.importance.word_subsets import logits_of_kept
 from heedful.training.trained import Trained
 
 ENCODERS = ("embedding", "bilstm:hidden_size=4", "bigru:hidden_size=4")

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 import torch
 
-from heedful.analysis.shortcuts import ShortcutSettings, probe_shortcuts
+from heedful.analysis.shortcuts.probe import ShortcutSettings, probe_shortcuts
 from heedful.auditing.audit import audit
-from heedful.auditing.audit_readings import audit_readings
 from heedful.auditing.questions import AuditSettings
 from heedful.auditing.run_audit import AuditPlan
-from heedful.auditing.subjects import ClassifierSubject
-from heedful.auditing.transformer_audits import subjects_of
-from heedful.auditing.transformer_loading import of_pair
+from heedful.auditing.subjects.classifier import ClassifierSubject
+from heedful.auditing.subjects.huggingface.audit_readings import audit_readings
+from heedful.auditing.subjects.huggingface.loading import of_pair
+from heedful.auditing.subjects.huggingface.readings import subjects_of
 from heedful.importance import importances
 from heedful.importance.explanation import explain
 from heedful.model.encoders import Pretrained, encoders

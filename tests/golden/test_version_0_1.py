@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 import heedful
-from heedful.auditing.audit_readings import audit_readings
 from heedful.auditing.questions import AuditSettings
-from heedful.auditing.record import Audit
+from heedful.auditing.results import Audit
 from heedful.auditing.run_audit import AuditPlan
-from heedful.auditing.transformer_audits import subjects_of
-from heedful.auditing.transformer_loading import load_transformer
+from heedful.auditing.subjects.huggingface.audit_readings import audit_readings
+from heedful.auditing.subjects.huggingface.loading import load_transformer
+from heedful.auditing.subjects.huggingface.readings import subjects_of
 from heedful.text.datasets.planted import Planted
 from tests.readouts.tiny import planted_documents
 

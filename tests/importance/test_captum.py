@@ -10,8 +10,8 @@ import heedful
 from heedful.auditing.questions import AuditSettings
 from heedful.errors import ConfigError
 from heedful.importance import from_captum, importances
+from heedful.importance.base import ready
 from heedful.importance.gradients import IntegratedGradients
-from heedful.importance.measure import ready
 from tests.importance.models import a_batch, a_model, predicted
 
 METHODS = [

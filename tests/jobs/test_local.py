@@ -18,7 +18,7 @@ from heedful.jobs.fingerprint import fingerprint
 from heedful.jobs.folder import JobFolder
 from heedful.jobs.job import Job
 from heedful.jobs.progress import JobWatcher
-from heedful.jobs.run import run_jobs
+from heedful.jobs.scheduler import run_jobs
 from heedful.jobs.worker import perform
 from tests.jobs import works
 
@@ -174,7 +174,7 @@ def test_what_work_prints_is_kept_and_reaches_no_terminal(tmp_path: Path, capfd,
 PARENT = """
 import heedful.cli, heedful.cli.app
 from heedful.jobs.budget import Budget
-from heedful.jobs.run import run_jobs
+from heedful.jobs.scheduler import run_jobs
 from pathlib import Path
 from tests.jobs.test_local import interrupted
 

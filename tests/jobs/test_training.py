@@ -9,7 +9,7 @@ from heedful.errors import RunError
 from heedful.jobs.budget import Budget
 from heedful.jobs.job import Job
 from heedful.jobs.progress import JobWatcher
-from heedful.jobs.run import run_jobs
+from heedful.jobs.scheduler import run_jobs
 from heedful.jobs.training import train_run
 from heedful.runs import RunFolder
 from heedful.training import fit

@@ -9,7 +9,7 @@ import pytest
 import vl_convert
 
 from heedful import plots
-from heedful.auditing.selection import Within
+from heedful.auditing.document_filter import Within
 from heedful.plots.decisive import LARGEST_JSD, _outline
 from heedful.plots.figure import GREY, ORANGE, by_prediction, shares
 from heedful.plots.flow import whole_numbers

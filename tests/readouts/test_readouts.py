@@ -5,7 +5,7 @@ import torch
 
 from heedful.errors import ConfigError
 from heedful.readouts import Attended, readouts
-from heedful.readouts.words import pool_to_words, sum_over_pieces
+from heedful.readouts.pooling import pool_to_words, sum_over_pieces
 
 FIRST_ROW = torch.tensor([[True, False, False]])
 

@@ -4,9 +4,9 @@ import re
 
 import numpy as np
 
-from heedful.auditing.record import Answer, Audit, ShownDocument, TestResult
-from heedful.auditing.rules import Judgement, Verdict, answer, verdict
-from heedful.auditing.summary import Score
+from heedful.auditing.bootstrap import Score
+from heedful.auditing.results import Answer, Audit, ShownDocument, TestResult
+from heedful.auditing.verdict import Judgement, Verdict, judge_question, reach_verdict
 from tests.auditing.points import POINTS
 
 HOSTILE = (
@@ -110,7 +110,10 @@ def answers(honesty: float) -> tuple[Answer, ...]:
         Answer(question, asks, None, (), NOT_ASKED[question])
         if question in NOT_ASKED
         else Answer(
-            question, asks, answer(test.judgement for test in tests[question]), (*tests[question],)
+            question,
+            asks,
+            judge_question(test.judgement for test in tests[question]),
+            (*tests[question],),
         )
         for question, asks in ASKS.items()
     )
@@ -221,7 +224,7 @@ def made_audit(honesty: float = 0.3, documents: int = 400, seed: int = 0) -> Aud
     rng = np.random.default_rng(seed)
     found = answers(honesty)
     judged = {one.question: one.judgement or "undecided" for one in found}
-    conclusion: Verdict = verdict(judged["decisive"], judged["telling"])
+    conclusion: Verdict = reach_verdict(judged)
     hostile = " ".join(HOSTILE)
     texts = tuple([hostile, REVIEW] + ["plain text"] * (documents - 2))
     return Audit(

@@ -7,21 +7,21 @@ from dataclasses import replace
 import pytest
 from playwright.sync_api import Browser
 
-from heedful.auditing.operating import shipped
+from heedful.auditing.operating_points import shipped
 from heedful.calibration.calibrate import verdict_rates
-from heedful.calibration.fitting import Judged
-from heedful.calibration.known import Looked
+from heedful.calibration.ground_truth import Looked
+from heedful.calibration.operating_point_fit import Judged
 from heedful.calibration.record import Calibration
 from heedful.calibration.zoo import read_zoo
 from heedful.errors import RunError
-from heedful.report import calibration_docs
 from heedful.report.calibration import calibration_page, write_calibration
+from heedful.report.calibration_errors import Misled, misleading, scores_by_documents
 from heedful.report.calibration_figures import cell_rows, paper_of, ranked, ranking_rows
 from heedful.report.calibration_tables import kinds_of, sentence, settings_of, truth_rows
-from heedful.report.misleading import Misled, misleading, scores_by_documents
 from tests.calibration.made_up import HONEST, KINDS, LEFT_OUT, SETTINGS, made_calibration
 from tests.report import browser as browsers
 from tests.report.browser import visit
+from tools import calibration_docs
 
 ZOO = read_zoo()
 ZOO_KINDS = {kind.name for kind in ZOO.kinds}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from heedful.report.claims import claims_page
+from tools.claims import claims_page
 
 DOCS = Path(__file__).parents[2] / "docs"
 

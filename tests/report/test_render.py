@@ -8,14 +8,14 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from heedful.auditing.comparing import compare
-from heedful.auditing.operating import OperatingPoints
-from heedful.auditing.record import Answer
-from heedful.auditing.rules import SENTENCES
+from heedful.auditing.comparison import compare
+from heedful.auditing.operating_points import OperatingPoints
+from heedful.auditing.results import Answer
+from heedful.auditing.verdict import SENTENCES
 from heedful.errors import DataError
 from heedful.report import explanation_page, render
-from heedful.report.answers import number, questions, test_row, why
-from heedful.report.drawn import figures
+from heedful.report.figures import figures
+from heedful.report.tables import number, questions, test_row, why
 from tests.auditing.points import POINTS, a_point
 from tests.report.audits import ASKS, HOSTILE, NOT_ASKED, hostile_audit, made_audit
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from heedful.errors import ConfigError, HeedfulError
 from heedful.sweeps.grid import Data, Grid
 from heedful.sweeps.keys import FAMILIES, FIELDS, OPTIONS, Key, with_keys
-from heedful.sweeps.requests import AuditRequest
+from heedful.sweeps.steps import AuditStep
 from heedful.training.settings import STAGE_OF, Settings
 
 
@@ -45,7 +45,7 @@ def test_a_grid_is_read_as_it_is_written():
     }
     member = {"name": "additive", "scale": 2.0}
     assert grid.variants == {"add": {Key("alignment"): member, Key("encoder", "hidden_size"): 5}}
-    assert grid.audit == AuditRequest(documents=50, ask=("telling",))
+    assert grid.audit == AuditStep(documents=50, ask=("telling",))
     assert grid.cells == 2 * 1 * 2 * 2 * 1 * 2
     assert grid.base("words").model.dropout == 0.1
     assert grid.base("words").model.embedding_bound == 0.1  # of the profile

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import heedful
-from heedful import runs
+from heedful import runs, storage
 from heedful.errors import ConfigError, RunError, UsageError
 from heedful.runs import RunFolder
 from heedful.sweeps import plan
@@ -166,7 +166,7 @@ def test_who_comes_second_begins_at_the_other_end():
     cells = cells_of(Grid.from_plain({**QUICK, "seeds": [1, 2]}))
     Path("out").mkdir()
     watcher = Hearing()
-    with runs.locked(Path("out") / runs.SWEEP_LOCK) as is_alone:
+    with storage.locked(Path("out") / runs.SWEEP_LOCK) as is_alone:
         assert is_alone
         heedful.sweep({**QUICK, "seeds": [1, 2]}, "out", cores=1, watcher=watcher)
     assert watcher.begun == [cell.name for cell in reversed(cells)]

@@ -7,7 +7,7 @@ import torch
 import heedful
 from heedful.auditing.audit import audit
 from heedful.auditing.questions import AuditSettings
-from heedful.auditing.subjects import ClassifierSubject
+from heedful.auditing.subjects.classifier import ClassifierSubject
 from heedful.counterfactual.adversarial import Adversarial
 from heedful.errors import ConfigError
 from heedful.text.batching import Batches

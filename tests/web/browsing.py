@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import Browser, Page, Route
 
-from heedful.web.serving import Server
+from heedful.web.server import Server
 
 WAIT = 15_000  # ms until something should have appeared, on a machine that does other things too
 

@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 import heedful
 from heedful.auditing.audit import audit
 from heedful.auditing.questions import AuditSettings, questions
-from heedful.auditing.subjects import ClassifierSubject
+from heedful.auditing.subjects.classifier import ClassifierSubject
 from heedful.counterfactual.adversarial import Adversarial
 from heedful.text.documents import Corpus
 from heedful.training.trained import Trained

@@ -12,16 +12,16 @@ import pytest
 import torch
 
 from heedful import runs
+from heedful.auditing.document_filter import Selection, Within, select
 from heedful.auditing.metrics.divergence import js_divergence
-from heedful.auditing.record import Audit
-from heedful.auditing.selection import Selection, Within, select
+from heedful.auditing.results import Audit
 from heedful.counterfactual import what_if
-from heedful.counterfactual.family import counterfactuals
+from heedful.counterfactual.base import counterfactuals
+from heedful.importance.base import importances
 from heedful.importance.explanation import USUAL_MEASURES, explain
-from heedful.importance.measure import importances
 from heedful.web import Limits
 from heedful.web.limits import TEXT_CHARACTERS
-from heedful.web.pages import known_files
+from heedful.web.static_files import known_files
 from tests.web.conftest import trained_on
 
 TEXT = "positiveaaa neutralaaa neutralaab Neutralaac negativeaaa"
@@ -516,7 +516,7 @@ def test_an_audit_made_anew_is_sorted_anew(own_folder, serve):
 
 def test_a_model_that_fails_on_a_text_is_a_bug_and_others_still_work(own_folder, serve):
     app_client = serve(own_folder)
-    model = app_client.app.state.office.shelf.run("words").model
+    model = app_client.app.state.handlers.store.run("words").model
 
     def fails(module: torch.nn.Module, given: tuple) -> None:
         if given[0].token_ids.shape[1] == 2:
@@ -552,7 +552,7 @@ def test_whoever_comes_when_the_line_is_full_is_told_when_to_come_back(served_fo
         go.wait(10)
 
     with serve(served_folder / "words", limits=limits) as opened:
-        opened.app.state.office.shelf.run("words").model.register_forward_pre_hook(waits)
+        opened.app.state.handlers.store.run("words").model.register_forward_pre_hook(waits)
         asked = {"args": (ATTEND,), "kwargs": {"json": {"text": "a b"}}}
         first = threading.Thread(target=opened.post, **asked)
         first.start()
@@ -600,7 +600,7 @@ def test_nothing_is_kept_of_what_is_asked(client, served_folder):
 def test_a_drag_asks_the_model_once(own_folder, serve):
     opened = serve(own_folder / "words")
     readings = []
-    opened.app.state.office.shelf.run("words").model.register_forward_pre_hook(
+    opened.app.state.handlers.store.run("words").model.register_forward_pre_hook(
         lambda *_: readings.append(time.time())
     )
     for weight in (0.1, 0.5, 0.9):

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from heedful import runs
-from heedful.auditing.comparing import compare
-from heedful.auditing.record import Audit
+from heedful.auditing.comparison import compare
+from heedful.auditing.results import Audit
 from heedful.cli import show
 from heedful.errors import RunError
-from heedful.web.serving import Server
-from heedful.web.shelf import Shelf
+from heedful.web.server import Server
+from heedful.web.store import Store
 
 OTHERS = ["no number", 7, True, None, [], {"x": None}]
 Path_ = tuple[str | int, ...]
@@ -110,4 +110,4 @@ def test_a_broken_audit_is_named_and_the_others_are_served(own_folder, broken, s
 
 def test_a_broken_audit_alone_is_refused(broken):
     with pytest.raises(RunError, match=PLACE):
-        Shelf.open([broken])
+        Store.open([broken])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page
 
-from heedful.auditing.record import Audit
+from heedful.auditing.results import Audit
 from heedful.importance.explanation import explain
 from tests.report import browser as browsers
 from tests.web.browsing import Visit, serving, visiting

@@ -15,7 +15,7 @@ from schemathesis.checks import (
 from schemathesis.python import asgi
 
 from heedful.web import create_app
-from heedful.web.guard import Access
+from heedful.web.security import Access
 
 CHECKS = [
     not_a_server_error,

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from heedful import runs
-from heedful.auditing.record import Table, plain
-from heedful.auditing.summary import Estimate
+from heedful import runs, storage
+from heedful.auditing.bootstrap import Estimate
+from heedful.auditing.results import Table, plain
 from heedful.runs import RunFolder
 from heedful.text.documents import whole_characters
 
@@ -60,7 +60,7 @@ class Result:
     def save(self, path: str | Path) -> None:
         """Write analysis.json, and rows.parquet where there are rows, into a folder."""
         folder = RunFolder(Path(path))
-        with runs.held(folder.path):
+        with storage.held(folder.path):
             if self.rows:
                 buffer = io.BytesIO()
                 self.to_frame().to_parquet(buffer)

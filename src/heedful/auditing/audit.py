@@ -18,26 +18,26 @@ import torch
 from jaxtyping import Bool
 from numpy import ndarray
 
-from heedful.auditing import rules
+from heedful.auditing.alternatives import what_instead
 from heedful.auditing.chance import guard_against_chance
-from heedful.auditing.instead import what_instead
-from heedful.auditing.parts import Part, Parts, PartsInMemory, joined
+from heedful.auditing.checkpoints import Part, Parts, PartsInMemory, joined
+from heedful.auditing.examples import show_documents
 from heedful.auditing.progress import MEASURING, AuditWatcher
 from heedful.auditing.questions import AuditSettings, Question, questions
-from heedful.auditing.questions.question import Chunk, Conclusion, Found, Measured
-from heedful.auditing.record import Answer, Audit, Column, Table
-from heedful.auditing.showing import show_documents
-from heedful.auditing.subject import Judge, Reading, Subject, Words
+from heedful.auditing.questions.base import Conclusion, DocumentGroup, Findings, Measured
+from heedful.auditing.results import Answer, Audit, Column, Table
+from heedful.auditing.sampling import Group, Sampled, drawn, grouped, planned
+from heedful.auditing.subjects.base import Judge, Reading, Subject, Words
+from heedful.auditing.subjects.retrained import Twins
 from heedful.auditing.time_budget import Ending, TimeBudget, measured_slowness
-from heedful.auditing.twins import Twins
-from heedful.auditing.waves import Group, Sampled, drawn, grouped, planned
+from heedful.auditing.verdict import FEWEST, judge_question, reach_verdict
 from heedful.errors import DataError
 from heedful.model.precision import in_full
 from heedful.text.documents import Document, Documents, fingerprints, words_in_spans
 
 
 @dataclass(frozen=True)
-class Request:
+class AuditOptions:
     """How much of the documents to audit, and where to keep what was done."""
 
     documents: int | None = None  # a random sample of so many; None: all
@@ -56,7 +56,7 @@ def audit(
     *,
     judge: Judge | None = None,
     twins: Twins | None = None,
-    request: Request | None = None,
+    request: AuditOptions | None = None,
     about: dict[str, Any] | None = None,
 ) -> Audit:
     """Ask the questions (all, unless some are named) of a subject on some documents.
@@ -64,7 +64,7 @@ def audit(
     `judge` says whose predictions telling looks at; without one, the subject's own. `twins` are
     models trained anew, for the questions that take them.
     """
-    request, twins = request or Request(), twins or Twins()
+    request, twins = request or AuditOptions(), twins or Twins()
     asked_of = Asked(subject, judge or subject, twins)
     measuring = Measuring.of(asked_of, documents, settings, asked, request)
     if request.seconds is None:
@@ -83,7 +83,7 @@ def audit_within(
     settings: AuditSettings,
     asked: Sequence[str] | None,
     *,
-    request: Request,
+    request: AuditOptions,
     about: Mapping[str, dict[str, Any]],
     later: Callable[[list[str]], object] | None = None,
 ) -> dict[str, Audit]:
@@ -134,12 +134,12 @@ def _concluded(measuring: "Measuring", about: dict[str, Any]) -> Audit:
             measured = _without(is_single, measured)
             columns |= measured.columns
             conclusion = question.conclude(
-                Found(question.name, subject, measured, labels, left, distinct, settings, twins)
+                Findings(question.name, subject, measured, labels, left, distinct, settings, twins)
             )
         answers.append(_answer(question, conclusion))
         for name, rows in conclusion.evidence.items():
             evidence[name] = (*evidence.get(name, ()), *rows)
-    verdict = _verdict(answers)
+    verdict = reach_verdict({answer.question: answer.judgement for answer in answers})
     result = Audit(
         verdict=verdict,
         answers=tuple(answers),
@@ -167,7 +167,7 @@ def measure_share(
     documents: Documents,
     settings: AuditSettings,
     asked: Sequence[str] | None,
-    request: Request,
+    request: AuditOptions,
     share: int,
     shares: int,
     *,
@@ -245,14 +245,14 @@ class Measuring:
         documents: Documents,
         settings: AuditSettings | None,
         asked: Sequence[str] | None,
-        request: Request,
+        request: AuditOptions,
     ) -> "Measuring":
         """Everything checked, nothing measured."""
         settings, asking, why_not = _prepared(asked_of, documents, settings, asked)
         store = request.parts or PartsInMemory()
         return cls(asked_of, documents, settings, asking, why_not, store)
 
-    def measure_all(self, request: Request, share: int = 0, shares: int = 1) -> None:
+    def measure_all(self, request: AuditOptions, share: int = 0, shares: int = 1) -> None:
         """All documents of the request, or one of so many shares of them."""
         plan = planned(self.documents, self.settings, request.documents)
         request.watcher.begin_phase(MEASURING)
@@ -295,7 +295,7 @@ class Measuring:
 def measure_within(
     seconds: float,
     audits: Sequence[Measuring],
-    request: Request,
+    request: AuditOptions,
     later: Callable[[list[str]], object] | None = None,
 ) -> None:
     """As many documents as fit in the time, the same for all audits: wave by wave, each in turn.
@@ -343,7 +343,7 @@ def fewest_for_verdict(documents: Documents, order: Group) -> int:
         text = documents[place].text
         if len(text.split()) > 1:
             seen.add(text)
-        if len(seen) == rules.FEWEST:
+        if len(seen) == FEWEST:
             return number
     return 0
 
@@ -381,7 +381,7 @@ def _measure_group(measuring: Measuring, group: Group, number: int) -> Part:
     part[BASE].columns["wave"] = np.full(len(group), float(measuring.wave_sizes[number]))
     measured: dict[str, Words] = {}
     for question in measuring.able:
-        chunk = Chunk(
+        chunk = DocumentGroup(
             subject=asked.subject,
             judge=asked.judge,
             reading=reading,
@@ -459,14 +459,8 @@ def _without(is_left_out: Bool[ndarray, " documents"], measured: Measured) -> Me
 def _answer(question: Question, conclusion: Conclusion) -> Answer:
     if not conclusion.tests:
         return Answer(question.name, question.asks, None, (), conclusion.reason)
-    judgement = rules.answer(test.judgement for test in conclusion.tests)
+    judgement = judge_question(test.judgement for test in conclusion.tests)
     return Answer(question.name, question.asks, judgement, conclusion.tests)
-
-
-def _verdict(answers: Sequence[Answer]) -> rules.Verdict:
-    found = {answer.question: answer.judgement or "undecided" for answer in answers}
-    decisive, telling = (found.get(name, "undecided") for name in ("decisive", "telling"))
-    return rules.verdict(decisive, telling)
 
 
 def _facts(

@@ -6,7 +6,7 @@ of them by name. Whether a test is judged follows from the operating points, not
 
 from dataclasses import dataclass
 
-from heedful.auditing.metrics.registry import Better
+from heedful.auditing.metrics.base import Better
 
 
 @dataclass(frozen=True)

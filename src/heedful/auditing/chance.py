@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from heedful.auditing import rules
-from heedful.auditing.record import Answer, Audit
-from heedful.auditing.summary import BootstrapSettings, paired_difference
+from heedful.auditing.bootstrap import BootstrapSettings, paired_difference
+from heedful.auditing.results import Answer, Audit
+from heedful.auditing.verdict import judge_question, reach_verdict
 
 AT_CHANCE = "accuracy_at_chance"  # the sentence, among the facts about an audit
 
@@ -54,11 +54,10 @@ def unsupported(found: Audit, why: str) -> Audit:
             else test
             for test in answer.tests
         )
-        judgement = rules.answer(test.judgement for test in tests) if tests else answer.judgement
+        judgement = judge_question(test.judgement for test in tests) if tests else answer.judgement
         return replace(answer, tests=tests, judgement=judgement)
 
     answers = tuple(map(judged, found.answers))
-    by_name = {answer.question: answer.judgement or "undecided" for answer in answers}
-    verdict = rules.verdict(*(by_name.get(name, "undecided") for name in ("decisive", "telling")))
+    verdict = reach_verdict({answer.question: answer.judgement for answer in answers})
     about = {**found.about, AT_CHANCE: why}
     return replace(found, answers=answers, verdict=verdict, about=about, instead="")

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from heedful.auditing.questions import AuditSettings, questions
-from heedful.auditing.twins import Twin
+from heedful.auditing.subjects.retrained import Twin
 from heedful.errors import DataError
 from heedful.training.settings import Settings
 from heedful.training.task import Task

@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 from scipy.integrate import trapezoid
 
-from heedful.auditing.summary import BootstrapSettings
+from heedful.auditing.bootstrap import BootstrapSettings
 
 Distances = Float[ndarray, "adversaries documents"]
 LARGEST_JSD = float(np.log(2))

@@ -13,13 +13,13 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from heedful.auditing.audit import Request, audit, measure_share
-from heedful.auditing.parts import PartsInFolder
+from heedful.auditing.audit import AuditOptions, audit, measure_share
+from heedful.auditing.checkpoints import PartsInFolder
 from heedful.auditing.progress import AuditWatcher
 from heedful.auditing.questions import AuditSettings
-from heedful.auditing.record import Audit, plain
-from heedful.auditing.subject import Judge, Subject
-from heedful.auditing.twins import Twins
+from heedful.auditing.results import Audit, plain
+from heedful.auditing.subjects.base import Judge, Subject
+from heedful.auditing.subjects.retrained import Twins
 from heedful.errors import DataError, counted
 from heedful.text.documents import Documents
 from heedful.training.trained import Exposure
@@ -172,8 +172,8 @@ class PreparedAudit:
             **plain(asdict(self.plan.settings)),
         }
 
-    def _request(self, watcher: AuditWatcher | None, is_written: bool = False) -> Request:
-        return Request(
+    def _request(self, watcher: AuditWatcher | None, is_written: bool = False) -> AuditOptions:
+        return AuditOptions(
             self.plan.sample, self.plan.budget, self.parts, watcher or AuditWatcher(), is_written
         )
 

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
-from heedful.auditing.operating import OperatingPoints
-from heedful.auditing.record import Audit
+from heedful.auditing.operating_points import OperatingPoints
+from heedful.auditing.results import Audit
 from heedful.calibration.cells import cells_of_zoo
-from heedful.calibration.fitting import (
+from heedful.calibration.ground_truth import Known, Looked, evidence_by_run, known_of, look
+from heedful.calibration.operating_point_fit import (
     FEWEST,
     QUICK_FEWEST,
     USEFUL,
@@ -16,9 +17,8 @@ from heedful.calibration.fitting import (
     judge_elsewhere,
     rate_tests,
 )
-from heedful.calibration.known import Known, Looked, evidence_by_run, known_of, look
 from heedful.calibration.record import Calibration
-from heedful.calibration.separation import FALSE_ALARMS, share
+from heedful.calibration.roc import FALSE_ALARMS, share
 from heedful.calibration.zoo import Zoo, read_zoo
 from heedful.config import at_least
 from heedful.errors import RunError

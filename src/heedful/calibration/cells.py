@@ -6,7 +6,7 @@ from typing import Any
 from heedful.calibration.zoo import EVIDENCE, Member, Zoo
 from heedful.sweeps.cells import Cell, Source
 from heedful.sweeps.grid import Data
-from heedful.sweeps.requests import AnalysisRequest, AuditRequest, read_audit
+from heedful.sweeps.steps import AnalysisStep, AuditStep, read_audit
 from heedful.training.settings import Settings
 
 
@@ -22,7 +22,7 @@ def cells_of_zoo(zoo: Zoo, members: Iterable[Member]) -> list[Cell]:
     ]
 
 
-def _cell(member: Member, source: Source, shared: Mapping[str, Any], audit: AuditRequest) -> Cell:
+def _cell(member: Member, source: Source, shared: Mapping[str, Any], audit: AuditStep) -> Cell:
     settings = Settings().with_(split=source.corpus.split, **{**shared, **member.kind.model})
     return Cell.named(
         source,
@@ -30,5 +30,5 @@ def _cell(member: Member, source: Source, shared: Mapping[str, Any], audit: Audi
         {"setting": member.setting.name},
         settings.with_(seed=member.seed),
         audit,
-        (AnalysisRequest(EVIDENCE),),
+        (AnalysisStep(EVIDENCE),),
     )

@@ -6,12 +6,12 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from heedful import runs
-from heedful.auditing.operating import FILE_NAME, OperatingPoints, Share
-from heedful.auditing.record import plain
-from heedful.calibration.fitting import Judged, Tested
-from heedful.calibration.known import Known, Looked
-from heedful.calibration.separation import Separation
+from heedful import storage
+from heedful.auditing.operating_points import FILE_NAME, OperatingPoints, Share
+from heedful.auditing.results import plain
+from heedful.calibration.ground_truth import Known, Looked
+from heedful.calibration.operating_point_fit import Judged, Tested
+from heedful.calibration.roc import Separation
 from heedful.errors import RunError
 from heedful.runs import RunFolder
 
@@ -48,7 +48,7 @@ class Calibration:
     def save(self, folder: Path) -> None:
         """Write calibration.json and operating_points.json."""
         place = RunFolder(folder)
-        with runs.held(folder):
+        with storage.held(folder):
             place.write_json(RECORD, self.to_dict())
             place.write_json(FILE_NAME, plain(self.points.to_dict()))
 

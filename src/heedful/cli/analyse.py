@@ -9,7 +9,7 @@ from heedful.cli.holding import holds_output
 from heedful.cli.options import DataDir, Device, LabelColumn, Quiet, TextColumn
 
 if TYPE_CHECKING:
-    from heedful.analysis.instruments.family import Analysis, OfRun, OfTraining
+    from heedful.analysis.instruments.base import Analysis, OfRun, OfTraining
     from heedful.analysis.result import Result
     from heedful.text.documents import Documents
     from heedful.training.settings import Settings
@@ -66,7 +66,7 @@ def analyse(
 
     from heedful import runs
     from heedful.analysis.instruments import analyses
-    from heedful.analysis.instruments.family import OfHistory, OfRun, OfTraining
+    from heedful.analysis.instruments.base import OfHistory, OfRun, OfTraining
     from heedful.cli import show
     from heedful.config import within
     from heedful.runs import RunFolder
@@ -115,7 +115,7 @@ def _options(analysis: "Analysis") -> dict[str, Any]:
 
 def _arguments(analysis: "Analysis", given: list[str]) -> list[str]:
     """What was given, if it is what the analysis looks at."""
-    from heedful.analysis.instruments.family import OfRun, OfTraining
+    from heedful.analysis.instruments.base import OfRun, OfTraining
     from heedful.errors import UsageError
 
     if isinstance(analysis, OfTraining):
@@ -167,7 +167,7 @@ def _of_training(
 def _settings(
     analysis: "OfTraining", flags: dict[str, Any], seed: int | None, assignments: list[str]
 ) -> "Settings":
-    from heedful.cli.request import settings_from
+    from heedful.cli.parsing import settings_from
     from heedful.training.settings import profiles
 
     base = profiles[flags["profile"] or analysis.profile]()
@@ -240,7 +240,7 @@ def _history(run: str) -> list[dict[str, Any]]:
 
 
 def _show(found: "Result") -> None:
-    from heedful.analysis.shown import in_words, lines
+    from heedful.analysis.tables import in_words, lines
     from heedful.cli import show
 
     show.result(f"{found.asks}\n")

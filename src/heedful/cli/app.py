@@ -11,7 +11,7 @@ from heedful.cli import (
     compare,
     demo,
     explain,
-    listing,
+    list_families,
     predict,
     probe,
     reproduce,
@@ -40,7 +40,7 @@ app.command("calibrate")(calibrate.calibrate)
 app.command("reproduce")(reproduce.reproduce)
 app.command("analyse")(analyse.analyse)
 app.add_typer(probe.probe, name="probe")
-app.command("list")(listing.list_members)
+app.command("list")(list_families.list_members)
 
 
 def tell_version(wanted: bool) -> bool:

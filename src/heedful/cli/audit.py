@@ -20,7 +20,7 @@ from heedful.cli.options import (
 
 if TYPE_CHECKING:
     from heedful.auditing.folder import AuditFolder
-    from heedful.auditing.record import Audit
+    from heedful.auditing.results import Audit
     from heedful.text.documents import Documents
 
 
@@ -87,11 +87,11 @@ def audit(
     """
     from dataclasses import replace
 
-    from heedful.auditing.judge import TrainedJudge
     from heedful.auditing.questions import AuditSettings
-    from heedful.auditing.record import Audit
+    from heedful.auditing.results import Audit
     from heedful.auditing.run_audit import AuditPlan, prepare_audit
-    from heedful.auditing.subjects import ClassifierSubject
+    from heedful.auditing.subjects.classifier import ClassifierSubject
+    from heedful.auditing.subjects.other_model import TrainedJudge
     from heedful.cli import show
     from heedful.cli.audit_hf import HF, audit_transformer, refuse_options
     from heedful.cli.deep import Deep

@@ -11,8 +11,8 @@ from rich.text import Text
 from heedful.errors import UsageError
 
 if TYPE_CHECKING:
-    from heedful.auditing.record import Audit
-    from heedful.auditing.transformer_audits import ReadingAudits
+    from heedful.auditing.results import Audit
+    from heedful.auditing.subjects.huggingface.readings import ReadingAudits
     from heedful.model.precision import Precision
     from heedful.text.documents import Documents
 
@@ -45,11 +45,11 @@ def audit_transformer(
     resume: bool,
 ) -> None:
     """Audit every reading of one model on the same documents, and say which may be shown."""
-    from heedful.auditing.audit_readings import prepare_readings
     from heedful.auditing.questions import AuditSettings
     from heedful.auditing.run_audit import AuditPlan
-    from heedful.auditing.transformer_audits import ReadingAudits, subjects_of
-    from heedful.auditing.transformer_loading import load_transformer
+    from heedful.auditing.subjects.huggingface.audit_readings import prepare_readings
+    from heedful.auditing.subjects.huggingface.loading import load_transformer
+    from heedful.auditing.subjects.huggingface.readings import ReadingAudits, subjects_of
     from heedful.cli import show
     from heedful.cli.audit import enter
     from heedful.model.hub import quieten

@@ -10,8 +10,8 @@ from heedful.cli.holding import holds_output
 from heedful.cli.options import AsJson, AtOnce, Device, Engine, Quiet
 
 if TYPE_CHECKING:
-    from heedful.auditing.operating import Share
-    from heedful.calibration.fitting import Tested
+    from heedful.auditing.operating_points import Share
+    from heedful.calibration.operating_point_fit import Tested
     from heedful.calibration.record import Calibration
 
 
@@ -36,7 +36,7 @@ def calibrate(
     trained or audited is not done again; a killed call goes on where it was.
     """
     from heedful import runs
-    from heedful.auditing.operating import FILE_NAME
+    from heedful.auditing.operating_points import FILE_NAME
     from heedful.calibration.calibrate import calibrate
     from heedful.cli import show
     from heedful.jobs.progress import JobWatcher

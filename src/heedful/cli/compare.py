@@ -19,8 +19,8 @@ from heedful.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from heedful.auditing.record import Audit
-    from heedful.auditing.subjects import ClassifierSubject
+    from heedful.auditing.results import Audit
+    from heedful.auditing.subjects.classifier import ClassifierSubject
     from heedful.text.documents import Documents
 
 
@@ -51,9 +51,9 @@ def compare(
     been audited on the same documents.
     """
     from heedful import runs
-    from heedful.auditing.comparing import compare
-    from heedful.auditing.record import Audit
-    from heedful.auditing.subjects import ClassifierSubject
+    from heedful.auditing.comparison import compare
+    from heedful.auditing.results import Audit
+    from heedful.auditing.subjects.classifier import ClassifierSubject
     from heedful.cli import show
     from heedful.cli.audit import documents_to_audit
     from heedful.config import at_least

@@ -9,7 +9,7 @@ from heedful.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from heedful.auditing.questions import AuditSettings
-    from heedful.auditing.twins import Twins
+    from heedful.auditing.subjects.retrained import Twins
     from heedful.jobs.budget import Budget
     from heedful.training.settings import Settings
     from heedful.training.task import Task
@@ -58,7 +58,7 @@ class Deep:
     ) -> "Twins":
         """All twins that the questions take, trained or found done."""
         from heedful.auditing.deep import twins_wanted
-        from heedful.auditing.twins import train_twins
+        from heedful.auditing.subjects.retrained import train_twins
         from heedful.cli import show
         from heedful.jobs.progress import JobLines, JobWatcher
 

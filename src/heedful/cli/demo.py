@@ -95,7 +95,7 @@ def _audit(trained: "dict[str, Trained]", corpus: "Corpus", output: Path) -> Non
     from heedful import runs
     from heedful.auditing.questions import AuditSettings
     from heedful.auditing.run_audit import AuditPlan, run_audit
-    from heedful.auditing.subjects import ClassifierSubject
+    from heedful.auditing.subjects.classifier import ClassifierSubject
     from heedful.cli import show
     from heedful.report import write_report
 

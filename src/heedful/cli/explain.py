@@ -35,7 +35,7 @@ def explain(
     explanation = explain(Trained.load(run, device), text, measure or USUAL_MEASURES)
     if html is not None:
         from heedful.report import explanation_page
-        from heedful.runs import write_atomically
+        from heedful.storage import write_atomically
 
         write_atomically(html, explanation_page(explanation).encode("utf-8", "backslashreplace"))
         show.note(f"written: {html}")

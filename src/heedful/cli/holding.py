@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import wraps
 
-from heedful.runs import held
+from heedful.storage import held
 
 
 def holds_output(command: Callable[..., None]) -> Callable[..., None]:

@@ -10,8 +10,8 @@ from heedful.cli.holding import holds_output
 from heedful.cli.options import DataDir, Device, LabelColumn, Quiet, TextColumn
 
 if TYPE_CHECKING:
-    from heedful.analysis.shortcut_findings import Probe
-    from heedful.analysis.shortcut_outcomes import Finding
+    from heedful.analysis.shortcuts.findings import Probe
+    from heedful.analysis.shortcuts.outcomes import Finding
 
 probe = typer.Typer(
     help="Experiments that need no model of yours, only documents.", no_args_is_help=True
@@ -56,9 +56,9 @@ def shortcuts(
     label is in their weights. Five ways of training are read on the test documents.
     """
     from heedful import runs
-    from heedful.analysis.shortcuts import ShortcutSettings, probe_shortcuts
+    from heedful.analysis.shortcuts.probe import ShortcutSettings, probe_shortcuts
     from heedful.cli import show
-    from heedful.cli.request import whole_numbers
+    from heedful.cli.parsing import whole_numbers
     from heedful.config import from_plain
     from heedful.runs import RunFolder
     from heedful.training.task import Task, find_corpus
@@ -105,7 +105,7 @@ def shortcuts(
 
 def _told(found: "Probe") -> Iterator[str]:
     """The sentence, then a line per arm."""
-    from heedful.analysis.shortcut_arms import ORDINARY
+    from heedful.analysis.shortcuts.arms import ORDINARY
     from heedful.errors import counted
 
     yield found.conclusion

@@ -38,10 +38,10 @@ def reproduce(
     """
     import sys
 
-    from heedful import runs
-    from heedful.auditing.record import plain
+    from heedful import runs, storage
+    from heedful.auditing.results import plain
     from heedful.cli import show
-    from heedful.cli.request import whole_numbers
+    from heedful.cli.parsing import whole_numbers
     from heedful.jobs.progress import JobWatcher
     from heedful.papers.paper import load_paper
     from heedful.papers.reproduce import reproduce
@@ -63,7 +63,7 @@ def reproduce(
     found = []
     for experiment in chosen:
         folder = place / experiment.key
-        with runs.held(folder):  # other experiments may be done beside it, on the same runs
+        with storage.held(folder):  # other experiments may be done beside it, on the same runs
             if quiet:
                 found.append(done_again(experiment, JobWatcher()))
             else:

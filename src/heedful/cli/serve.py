@@ -46,7 +46,7 @@ def serve(
     from heedful.cli import show
     from heedful.config import at_least
     from heedful.errors import UsageError
-    from heedful.web.serving import Server
+    from heedful.web.server import Server
 
     at_least(1, **{"--cores": cores})
     if not 0 <= port <= 65535:

@@ -11,10 +11,10 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 from rich.text import Text
 
-from heedful.auditing.operating import NOT_CALIBRATED
+from heedful.auditing.operating_points import NOT_CALIBRATED
 from heedful.auditing.progress import MEASURING, AuditWatcher
-from heedful.auditing.rules import GAIN
 from heedful.auditing.time_budget import duration, elapsed
+from heedful.auditing.verdict import GAIN
 from heedful.errors import counted, missing_packages_named, percent
 from heedful.progress import Clock, Completed, RegularLines, about
 from heedful.terminal import Terminal, write_json
@@ -23,9 +23,9 @@ from heedful.visible import one_line as one_line
 from heedful.visible import places, written_out
 
 if TYPE_CHECKING:
-    from heedful.auditing.comparing import Comparison
-    from heedful.auditing.operating import OperatingPoints
-    from heedful.auditing.record import Audit, TestResult
+    from heedful.auditing.comparison import Comparison
+    from heedful.auditing.operating_points import OperatingPoints
+    from heedful.auditing.results import Audit, TestResult
     from heedful.importance.explanation import Explanation
     from heedful.training.trained import Trained
 

@@ -42,7 +42,7 @@ def sweep(
     A cell that is done is never done again, one that failed is tried again. Leaves with code 1 if
     a cell failed.
     """
-    from heedful.auditing.record import plain
+    from heedful.auditing.results import plain
     from heedful.cli import show
     from heedful.jobs.progress import JobWatcher
     from heedful.sweeps.progress import SweepLines

@@ -94,7 +94,7 @@ def train(
     json: Annotated[bool, _option("The result as JSON.", "--json")] = False,
 ) -> None:
     """Train a classifier on your documents and save it as a run folder."""
-    from heedful.cli.request import encoder_from, settings_from
+    from heedful.cli.parsing import encoder_from, settings_from
     from heedful.errors import UsageError
     from heedful.runs import RunFolder
     from heedful.training.settings import profiles
@@ -149,7 +149,7 @@ def _train(
     quiet: bool,
     notes: tuple[str, ...],
 ) -> "Trained":
-    from heedful import runs
+    from heedful import storage
     from heedful.cli import show
     from heedful.model.encoders import Pretrained
     from heedful.model.hub import quieten
@@ -165,7 +165,7 @@ def _train(
         check_same_training(folder, settings, task)
         show.note(f"{place} is finished already; nothing to do.")
         return trained
-    with runs.held(place):
+    with storage.held(place):
         if not (resume and folder.is_begun):
             folder = RunFolder.new(place)
         if resume and not folder.is_begun and not quiet:

@@ -7,7 +7,7 @@ attentions per document, points of the simplex over its real words.
 from importlib import import_module
 from pkgutil import iter_modules
 
-from heedful.counterfactual.family import Counterfactual, counterfactuals
+from heedful.counterfactual.base import Counterfactual, counterfactuals
 
 for _module in iter_modules(__path__, prefix=f"{__name__}."):
     import_module(_module.name)

@@ -14,7 +14,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from heedful.config import above, at_least
-from heedful.counterfactual.family import Attentions, counterfactuals
+from heedful.counterfactual.base import Attentions, counterfactuals
 from heedful.model.classifier import AttentionClassifier, Trace
 from heedful.model.decision import decide_many
 from heedful.model.outputs import Output

@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
 from heedful.counterfactual.adversarial import Adversarial, js_divergence
-from heedful.counterfactual.family import counterfactuals
+from heedful.counterfactual.base import counterfactuals
 from heedful.errors import ConfigError, DataError, counted
 from heedful.model.classifier import AttentionClassifier, Trace
 from heedful.model.decision import decide_many

@@ -8,8 +8,8 @@ normalised: whoever wants absolute values or shares takes them.
 from importlib import import_module
 from pkgutil import iter_modules
 
+from heedful.importance.base import Importance, importances, predicted
 from heedful.importance.captum import from_captum
-from heedful.importance.measure import Importance, importances, predicted
 
 for _module in iter_modules(__path__, prefix=f"{__name__}."):
     import_module(_module.name)

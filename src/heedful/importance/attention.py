@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from heedful.importance.measure import Target, TokenScores, importances, of_target
+from heedful.importance.base import Target, TokenScores, importances, of_target
 from heedful.model.classifier import AttentionClassifier
 from heedful.text.batching import Batch
 

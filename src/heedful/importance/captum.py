@@ -18,7 +18,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from heedful.errors import ConfigError, nearest
-from heedful.importance.measure import Target, TokenScores, gradients_in_eval, kebab
+from heedful.importance.base import Target, TokenScores, gradients_in_eval, kebab
 from heedful.model.classifier import AttentionClassifier
 from heedful.text.batching import Batch
 

@@ -12,8 +12,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from heedful.importance.kept import logits_of_shortened
 from heedful.importance.recurrent import logits_without_each_word, recurrent_part
+from heedful.importance.word_subsets import logits_of_shortened
 from heedful.model.classifier import AttentionClassifier
 from heedful.model.decision import decide_many
 from heedful.model.layers import TokenWise

@@ -6,13 +6,13 @@ words: `deletion.py` holds the exact shortcuts.
 
 import torch
 
-from heedful.importance.deletion import logits_without_each
-from heedful.importance.measure import (
+from heedful.importance.base import (
     Target,
     TokenScores,
     importances,
     target_probability,
 )
+from heedful.importance.deletion import logits_without_each
 from heedful.model.classifier import AttentionClassifier
 from heedful.model.decision import decide_many
 from heedful.text.batching import Batch

@@ -14,8 +14,8 @@ from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
 from heedful.errors import ConfigError, DataError
-from heedful.importance.kept import logits_of_kept
-from heedful.importance.measure import Measure, ready
+from heedful.importance.base import Measure, ready
+from heedful.importance.word_subsets import logits_of_kept
 from heedful.model.classifier import AttentionClassifier
 from heedful.model.precision import in_full
 from heedful.training.task import Label

@@ -13,7 +13,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from heedful.config import at_least
-from heedful.importance.measure import (
+from heedful.importance.base import (
     Target,
     TokenScores,
     gradients_in_eval,

@@ -16,11 +16,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from heedful import runs
+from heedful import storage
 from heedful.errors import EnvironmentFailure, RunError
 from heedful.jobs.fingerprint import Fingerprint
 from heedful.jobs.job import Tell
-from heedful.runs import RunFolder, environment_failures, write_atomically
+from heedful.runs import RunFolder
+from heedful.storage import environment_failures, write_atomically
 
 JOB = "job.json"
 DONE = "done.json"
@@ -83,7 +84,7 @@ class JobFolder:
 
         A worker whose parent was killed lives on for a moment, and may still be writing.
         """
-        with runs.held(
+        with storage.held(
             self.path, lambda: tell(0.0, "waits for another process that does this job")
         ):
             yield

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from heedful.analysis.instruments.gradient_flow import GradientFlow
-from heedful.analysis.shortcuts import ShortcutSettings, probe_shortcuts
+from heedful.analysis.shortcuts.probe import ShortcutSettings, probe_shortcuts
 from heedful.config import from_plain
 from heedful.registry import Registry
 from heedful.text.datasets import load

@@ -5,8 +5,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from heedful import runs
-from heedful.auditing.record import plain
+from heedful import runs, storage
+from heedful.auditing.results import plain
 from heedful.errors import counted
 from heedful.papers.claims import Tested
 from heedful.papers.comparing import Compared, Point
@@ -71,7 +71,7 @@ class Reproduction:
 
     def save(self, folder: Path) -> None:
         """Write reproduction.json."""
-        with runs.held(folder):
+        with storage.held(folder):
             RunFolder(folder).write_json(runs.REPRODUCTION, plain(self.to_dict()))
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from heedful import runs
-from heedful.auditing.record import plain
+from heedful.auditing.results import plain
 from heedful.jobs.progress import JobWatcher
 from heedful.papers.claims import test_claims
 from heedful.papers.comparing import compare, points_of
@@ -15,7 +15,8 @@ from heedful.papers.measures import measures
 from heedful.papers.paper import Experiment, Paper, with_vectors
 from heedful.papers.record import Reproduction
 from heedful.papers.rows import RUNS, Row
-from heedful.runs import RunFolder, environment_failures
+from heedful.runs import RunFolder
+from heedful.storage import environment_failures
 from heedful.sweeps.results import TIMES
 from heedful.sweeps.sweep import sweep
 from heedful.training.trained import environment

@@ -10,7 +10,7 @@ import pandas as pd
 from jaxtyping import Float
 from numpy import ndarray
 
-from heedful.auditing.selection import Selection, Within
+from heedful.auditing.document_filter import Selection, Within
 from heedful.plots.figure import (
     INK,
     ORANGE,

@@ -16,7 +16,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from heedful.auditing.selection import Selection, Within
+from heedful.auditing.document_filter import Selection, Within
 
 if TYPE_CHECKING:
     from altair.typing import ChartType

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import altair as alt
 import pandas as pd
 
-from heedful.auditing.selection import Selection, Within
+from heedful.auditing.document_filter import Selection, Within
 from heedful.plots.figure import (
     BLUE,
     GREY,

@@ -4,7 +4,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from heedful.auditing.selection import Selection
+from heedful.auditing.document_filter import Selection
 from heedful.plots.figure import GREY, INK, OTHERS, Figure, shape_scale, styled
 
 NEUTRAL = "neutral"

@@ -8,7 +8,7 @@ weights of words of them, without the special ones.
 from importlib import import_module
 from pkgutil import iter_modules
 
-from heedful.readouts.family import Attended, Readout, readouts
+from heedful.readouts.base import Attended, Readout, readouts
 
 for _module in iter_modules(__path__, prefix=f"{__name__}."):
     import_module(_module.name)

@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from heedful.config import within
-from heedful.readouts.family import Attended, OfEveryLayer, PositionWeights, Squares, readouts
+from heedful.readouts.base import Attended, OfEveryLayer, PositionWeights, Squares, readouts
 
 
 @readouts.register("rollout")

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from heedful.auditing.record import Audit, Table
-from heedful.report.page import explanation_page, render
-from heedful.runs import write_atomically
+from heedful.auditing.results import Audit, Table
+from heedful.report.html import explanation_page, render
+from heedful.storage import write_atomically
 
 __all__ = ["explanation_page", "render", "write_report"]
 

@@ -8,11 +8,11 @@ import pandas as pd
 
 from heedful import plots
 from heedful.analysis.result import Result
-from heedful.analysis.shown import in_words
+from heedful.analysis.tables import in_words
 from heedful.plots import Figure
-from heedful.report.drawn import Drawn, panel, spoken
-from heedful.report.page import flat, make_page
-from heedful.runs import write_atomically
+from heedful.report.figures import Drawn, panel, spoken
+from heedful.report.html import flat, make_page
+from heedful.storage import write_atomically
 from heedful.visible import visible
 
 ROWS = ""  # the rows of the Parquet file, as a table

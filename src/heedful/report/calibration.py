@@ -7,11 +7,11 @@ from pathlib import Path
 from heedful.calibration.record import Calibration
 from heedful.calibration.zoo import QUANTITIES, read_zoo
 from heedful.report import calibration_tables as tables
+from heedful.report.calibration_errors import misleading, scores_by_documents
 from heedful.report.calibration_figures import figures, paper_of
-from heedful.report.drawn import Drawn, panel, spoken
-from heedful.report.misleading import misleading, scores_by_documents
-from heedful.report.page import flat, make_page
-from heedful.runs import write_atomically
+from heedful.report.figures import Drawn, panel, spoken
+from heedful.report.html import flat, make_page
+from heedful.storage import write_atomically
 
 
 def calibration_page(calibration: Calibration) -> str:

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 import pandas as pd
 
 from heedful.auditing.questions import audit_tests
-from heedful.calibration.fitting import FEWEST, QUICK_FEWEST, Tested
-from heedful.calibration.known import Known
+from heedful.calibration.ground_truth import Known
+from heedful.calibration.operating_point_fit import FEWEST, QUICK_FEWEST, Tested
 from heedful.calibration.record import Calibration
 from heedful.plots import Figure
 from heedful.plots.calibration import ranking, roc_curves
 from heedful.plots.calibration_kinds import VERDICTS, verdicts, who_is_fooled
-from heedful.report.drawn import spoken
+from heedful.report.figures import spoken
 
 
 def paper_of(test: str) -> str:

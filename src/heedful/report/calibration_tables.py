@@ -3,14 +3,14 @@
 import math
 from collections.abc import Mapping, Sequence
 
-from heedful.auditing.operating import Share
-from heedful.calibration.fitting import Tested
+from heedful.auditing.operating_points import Share
+from heedful.calibration.operating_point_fit import Tested
 from heedful.calibration.record import Calibration
 from heedful.calibration.zoo import CONSTRUCTION, QUANTITIES, Kind, Setting, Truth, Zoo, in_words
 from heedful.errors import RunError
 from heedful.plots.calibration_kinds import SAID
 from heedful.report.calibration_figures import paper_of, ranked
-from heedful.report.drawn import spoken
+from heedful.report.figures import spoken
 
 Rows = list[dict[str, str]]
 NUMBERS = (

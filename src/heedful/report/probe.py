@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pandas as pd
 
-from heedful.analysis.shortcut_arms import ORDINARY, arms
-from heedful.analysis.shortcut_findings import Probe
-from heedful.analysis.shortcut_outcomes import Finding
+from heedful.analysis.shortcuts.arms import ORDINARY, arms
+from heedful.analysis.shortcuts.findings import Probe
+from heedful.analysis.shortcuts.outcomes import Finding
 from heedful.plots.shortcuts import arm_accuracies, mask_by_label
-from heedful.report.drawn import Drawn, panel
-from heedful.report.page import flat, make_page
-from heedful.runs import write_atomically
+from heedful.report.figures import Drawn, panel
+from heedful.report.html import flat, make_page
+from heedful.storage import write_atomically
 from heedful.visible import visible
 
 

@@ -18,9 +18,9 @@ from heedful.papers.rows import Mean
 from heedful.plots import Figure
 from heedful.plots.picture import picture
 from heedful.plots.reproduction import beside_published
-from heedful.report.drawn import Drawn, panel, spoken
-from heedful.report.page import flat, make_page
-from heedful.runs import write_atomically
+from heedful.report.figures import Drawn, panel, spoken
+from heedful.report.html import flat, make_page
+from heedful.storage import write_atomically
 
 SPEAK_FOR_THEMSELVES = ("data", "variant", "arm")  # columns whose values need no name
 

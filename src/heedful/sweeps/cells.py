@@ -20,7 +20,7 @@ from heedful.jobs.fingerprint import digest
 from heedful.runs import folder_name
 from heedful.sweeps.grid import Changes, Data, Grid
 from heedful.sweeps.keys import with_keys
-from heedful.sweeps.requests import AnalysisRequest, AuditRequest
+from heedful.sweeps.steps import AnalysisStep, AuditStep
 from heedful.text.documents import Corpus, Documents
 from heedful.training.settings import Settings
 from heedful.training.task import Task, find_corpus
@@ -70,7 +70,7 @@ class Source:
             )
         return documents
 
-    def check(self, request: AnalysisRequest) -> None:
+    def check(self, request: AnalysisStep) -> None:
         """Refuse an analysis of documents that are not there."""
         if request.part and not len(getattr(self.corpus, request.part)):
             raise DataError(
@@ -94,8 +94,8 @@ class Cell:
     variant: str
     axes: Mapping[str, Any]  # values by key, as they were given
     settings: Settings
-    audit: AuditRequest | None = None
-    analyse: tuple[AnalysisRequest, ...] = ()
+    audit: AuditStep | None = None
+    analyse: tuple[AnalysisStep, ...] = ()
 
     @classmethod
     def named(
@@ -104,8 +104,8 @@ class Cell:
         variant: str,
         axes: Mapping[str, Any],
         settings: Settings,
-        audit: AuditRequest | None = None,
-        analyse: tuple[AnalysisRequest, ...] = (),
+        audit: AuditStep | None = None,
+        analyse: tuple[AnalysisStep, ...] = (),
     ) -> "Cell":
         """A cell under the name that its documents and settings give it."""
         return cls(_name(source, settings), source, variant, axes, settings, audit, analyse)

@@ -19,9 +19,9 @@ from typing import Any
 from heedful.config import at_least, check, from_plain, read_toml, within
 from heedful.errors import ConfigError, counted, nearest
 from heedful.sweeps.keys import FIELDS, Key
-from heedful.sweeps.requests import (
-    AnalysisRequest,
-    AuditRequest,
+from heedful.sweeps.steps import (
+    AnalysisStep,
+    AuditStep,
     check_others,
     read_analyses,
     read_audit,
@@ -53,8 +53,8 @@ class Grid:
     tables: Mapping[str, Any] = field(default_factory=dict)  # text, model, training
     variants: Mapping[str, Changes] = field(default_factory=lambda: {"": {}})  # by name
     axes: Mapping[Key, tuple[Any, ...]] = field(default_factory=dict)
-    audit: AuditRequest | None = None
-    analyse: tuple[AnalysisRequest, ...] = ()
+    audit: AuditStep | None = None
+    analyse: tuple[AnalysisStep, ...] = ()
 
     @classmethod
     def read(cls, path: Path) -> "Grid":

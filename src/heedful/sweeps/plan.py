@@ -8,13 +8,13 @@ from typing import Any
 
 from heedful import runs
 from heedful.auditing.deep import twins_wanted
-from heedful.auditing.twins import twin_job
+from heedful.auditing.subjects.retrained import twin_job
 from heedful.errors import ConfigError
 from heedful.jobs.job import Job
 from heedful.runs import folder_name
 from heedful.sweeps.cells import Cell
-from heedful.sweeps.requests import AnalysisRequest, AuditRequest
-from heedful.sweeps.work import analyse_cell, audit_cell, measure_cell, train_cell
+from heedful.sweeps.steps import AnalysisStep, AuditStep
+from heedful.sweeps.tasks import analyse_cell, audit_cell, measure_cell, train_cell
 
 # An audit of more is measured by several jobs: a minute or so of work each.
 DOCUMENTS_PER_SHARE = 1000
@@ -45,7 +45,7 @@ class Plan:
             for request in cell.analyse:
                 yield self._analysis(cell, request)
 
-    def _audit(self, cell: Cell, request: AuditRequest) -> Iterator[Job]:
+    def _audit(self, cell: Cell, request: AuditStep) -> Iterator[Job]:
         """Twins if it is deep; shares if it is large; then the audit itself."""
         judge = None if request.judge in (None, cell.variant) else self._other(cell, request.judge)
         twins = list(self._twins(cell, request, judge)) if request.deep else []
@@ -79,7 +79,7 @@ class Plan:
         after = tuple(job.name for job in measuring) or before
         yield Job(name, audit_cell, arguments, after, beside=beside, folder=place)
 
-    def _twins(self, cell: Cell, request: AuditRequest, judge: Cell | None) -> Iterator[Job]:
+    def _twins(self, cell: Cell, request: AuditStep, judge: Cell | None) -> Iterator[Job]:
         place = f"{cell.name}/{request.folder}/{runs.TWINS}"
         run = self.folder / cell.name
         answers = self.folder / judge.name if judge else run
@@ -98,7 +98,7 @@ class Plan:
             name = _twin_name(cell, job.name)
             yield replace(job, name=name, after=tuple(after), folder=f"{place}/{job.name}")
 
-    def _analysis(self, cell: Cell, request: AnalysisRequest) -> Job:
+    def _analysis(self, cell: Cell, request: AnalysisStep) -> Job:
         others = {name: self._other(cell, name).name for name in request.others}
         arguments = {"request": request, "others": others}
         return Job(

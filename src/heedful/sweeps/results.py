@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Any
 from heedful import runs
 from heedful.jobs import folder as job_folder
 from heedful.jobs.job import Job, Outcome
-from heedful.runs import RunFolder, write_atomically
+from heedful.runs import RunFolder
+from heedful.storage import write_atomically
 from heedful.sweeps.cells import Cell
-from heedful.sweeps.requests import AnalysisRequest, AuditRequest
+from heedful.sweeps.steps import AnalysisStep, AuditStep
 
 if TYPE_CHECKING:
     import pyarrow
@@ -72,7 +73,7 @@ def tables_of(folder: Path, cells: Sequence[Cell]) -> list[Row]:
 
 
 def _tables(
-    place: Path, analysed: Sequence[AnalysisRequest], audit: AuditRequest | None
+    place: Path, analysed: Sequence[AnalysisStep], audit: AuditStep | None
 ) -> Iterator[tuple[str, Mapping[str, Sequence[Row]]]]:
     for request in analysed:
         if (place / request.folder / runs.ANALYSIS).is_file():

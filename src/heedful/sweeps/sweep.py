@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from heedful import runs
+from heedful import runs, storage
 from heedful.errors import RunError, UsageError, nearest
 from heedful.jobs.budget import Budget
 from heedful.jobs.engine import Engine
@@ -16,8 +16,9 @@ from heedful.jobs.job import Outcome
 from heedful.jobs.local import LocalWorkers
 from heedful.jobs.progress import JobWatcher
 from heedful.jobs.ray_workers import RayWorkers, import_ray
-from heedful.jobs.run import run_jobs
-from heedful.runs import RunFolder, environment_failures
+from heedful.jobs.scheduler import run_jobs
+from heedful.runs import RunFolder
+from heedful.storage import environment_failures
 from heedful.sweeps.cells import Cell, cells_of
 from heedful.sweeps.grid import Grid
 from heedful.sweeps.plan import Plan, label_of
@@ -112,7 +113,7 @@ def sweep_cells(
         watcher.labels = {j.name: label_of(j, cell) for cell, jobs in by_cell for j in jobs}
     is_done = all((folder / job.place / DONE).is_file() for _, jobs in by_cell for job in jobs)
     outcomes: dict[str, Outcome] = {}
-    with runs.locked(folder / runs.SWEEP_LOCK) as is_alone:
+    with storage.locked(folder / runs.SWEEP_LOCK) as is_alone:
         # Two sweeps in one order would wait for each other at every cell; so they meet half-way.
         ordered = by_cell if is_alone else by_cell[::-1]
         jobs = [job for _, some in ordered for job in some]
@@ -124,7 +125,9 @@ def sweep_cells(
             outcomes = run_jobs(jobs, folder, budget, None if is_done else watcher, engine)
         finally:
             engine.stop()
-            with runs.locked(folder / runs.RESULTS_LOCK, lambda: None):  # or old rows might be last
+            with storage.locked(
+                folder / runs.RESULTS_LOCK, lambda: None
+            ):  # or old rows might be last
                 rows = rows_of(folder, by_cell, outcomes)
                 write_rows(folder / runs.RESULTS, rows, last=TIMES)
                 tables = tables_of(folder, cells)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from heedful import runs
+from heedful import runs, storage
 from heedful.errors import ConfigError, DataError, RunError
 from heedful.model.build import build_model
 from heedful.model.classifier import TextClassifier
@@ -53,7 +53,7 @@ def train(
     """Train a classifier; with a folder, save as it goes and go on from what is saved there."""
     _check(task)
     threads = nullcontext() if settings.model.encoder.shares_threads else one_thread_each()
-    with threads, runs.held(folder.path if folder else None):
+    with threads, storage.held(folder.path if folder else None):
         return _train(task, settings, folder, device, watcher)
 
 
@@ -186,7 +186,7 @@ def _train_base(
     changed = settings.with_(**recipe.base_settings)
     if watcher is not None:
         watcher.turn_to("base run")
-    with runs.held(inside.path if inside else None):
+    with storage.held(inside.path if inside else None):
         trained = _train(task, changed, inside, device, watcher)
     if watcher is not None:
         watcher.turn_to("")

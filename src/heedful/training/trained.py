@@ -18,7 +18,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
-from heedful import runs
+from heedful import runs, storage
 from heedful.errors import ConfigError, RunError, UnknownName, counted
 from heedful.model.alignments import alignments
 from heedful.model.build import build_model
@@ -213,7 +213,7 @@ class Trained:
     def save(self, path: str | Path) -> None:
         """Write a run folder; `load` reads it back."""
         about = self.provenance.get("data", {})
-        with runs.held(path):
+        with storage.held(path):
             folder = RunFolder.new(path)
             folder.begin(configuration(self.settings, self.classes, about))
             self.write(folder)

@@ -1,16 +1,16 @@
 """The page: a text, a model and its attention, to be touched.
 
-shelf.py    what is served: runs and audits, looked after while they are served
-reading.py  texts and models -> answers: explain, attend, replace, compare
-sorting.py  audits -> answers: verdicts, figures, documents in order
-desk.py     who is served when: so much at once, so many waiting, the rest told to come back
-office.py   all of them together
-guard.py    who may ask: hosts, origins, a token, sizes, and what a browser is told to refuse
-limits.py   how much may be asked
-forms.py    what may be asked and what is answered, as types; OpenAPI is made of them
-routes.py   the addresses of the API; failures.py: what goes wrong there, in sentences
-pages.py    the files of the page, from static/: nothing is built, nothing is fetched
-app.py      the application; serving.py: a server for it
+app.py           the application; server.py: a server for it
+routes.py        the addresses of the API; handlers.py: what each of them calls
+schemas.py       what may be asked and what is answered, as types; OpenAPI is made of them
+texts.py         texts and models -> answers: explain, attend, replace, compare
+audits.py        audits -> answers: verdicts, figures, documents in order
+store.py         the runs and audits that are served, and what becomes of them meanwhile
+queue.py         how much is worked on at once, how much waits, what is refused
+security.py      hosts, origins, a token, sizes, and what a browser is told to refuse
+limits.py        how much may be asked
+errors.py        what goes wrong, in sentences
+static_files.py  the files of the page, from static/: nothing is built, nothing is fetched
 """
 
 from heedful.web.app import create_app

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from fastapi import FastAPI
 
-from heedful.web import pages
-from heedful.web.failures import handle_failures
-from heedful.web.guard import Access, Guard
+from heedful.web import static_files
+from heedful.web.errors import handle_failures
+from heedful.web.handlers import Handlers
 from heedful.web.limits import Limits
-from heedful.web.office import Office
 from heedful.web.routes import routes
+from heedful.web.security import Access, Guard
 
 
 def create_app(
@@ -28,12 +28,12 @@ def create_app(
     `at_once`: texts that are read at the same time, each in a thread of its own.
     """
     limits = limits or Limits()
-    office = Office.open(paths, device, limits, at_once)
+    handlers = Handlers.open(paths, device, limits, at_once)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         yield
-        office.close()
+        handlers.close()
 
     app = FastAPI(
         title="heedful",
@@ -45,8 +45,8 @@ def create_app(
         lifespan=lifespan,
     )
     handle_failures(app)
-    app.include_router(routes(office))
-    pages.add_to(app)
+    app.include_router(routes(handlers))
+    static_files.add_to(app)
     app.add_middleware(Guard, access=access or Access(), limits=limits)
-    app.state.office = office
+    app.state.handlers = handlers
     return app

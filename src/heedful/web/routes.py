@@ -6,11 +6,11 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi import Path as InPath
 from pydantic import Field
 
-from heedful.auditing.selection import Selection, Within
-from heedful.web import forms
-from heedful.web.failures import PROBLEMS
+from heedful.auditing.document_filter import Selection, Within
+from heedful.web import schemas
+from heedful.web.errors import PROBLEMS
+from heedful.web.handlers import Handlers
 from heedful.web.limits import ROWS
-from heedful.web.office import Office
 
 Named = Annotated[str, InPath(max_length=200, description="A name from /api/served.")]
 Short = Annotated[str, Field(max_length=200)]
@@ -18,57 +18,59 @@ Names = Annotated[list[Short], Query(max_length=100)]
 Labels = Annotated[list[Short], Query(max_length=1000)]  # a chart puts rare ones together
 
 
-def routes(office: Office) -> APIRouter:
-    """Everything that can be asked of an office."""
+def routes(handlers: Handlers) -> APIRouter:
+    """Everything that can be asked of an handlers."""
     api = APIRouter(prefix="/api", responses=PROBLEMS)
 
     @api.get("/served", tags=["what there is"])
-    async def served(request: Request, response: Response) -> forms.Served:
+    async def served(request: Request, response: Response) -> schemas.Served:
         """Runs, audits, measures and counterfactuals that can be asked for."""
-        return await office.look_up(request, response, office.served)
+        return await handlers.look_up(request, response, handlers.served)
 
     @api.get("/status", tags=["what there is"])
-    async def status() -> forms.Status:
+    async def status() -> schemas.Status:
         """How busy the server is; never waits."""
-        return office.status()
+        return handlers.status()
 
     @api.post("/runs/{run}/explain", tags=["texts"])
     async def explain(
-        run: Named, form: forms.ExplainForm, request: Request, response: Response
-    ) -> forms.Explained:
+        run: Named, form: schemas.ExplainForm, request: Request, response: Response
+    ) -> schemas.Explained:
         """A text, word by word, by some measures, and how alike they rank its words."""
-        return await office.read(request, response, lambda: office.reader.explain(run, form))
+        return await handlers.read(request, response, lambda: handlers.reader.explain(run, form))
 
     @api.post("/runs/{run}/attend", tags=["texts"])
     async def attend(
-        run: Named, form: forms.AttendForm, request: Request, response: Response
-    ) -> forms.Attended:
+        run: Named, form: schemas.AttendForm, request: Request, response: Response
+    ) -> schemas.Attended:
         """What if attention were different, or words were missing?"""
-        return await office.read(request, response, lambda: office.reader.attend(run, form))
+        return await handlers.read(request, response, lambda: handlers.reader.attend(run, form))
 
     @api.post("/runs/{run}/replace", tags=["texts"])
     async def replace(
-        run: Named, form: forms.ReplaceForm, request: Request, response: Response
-    ) -> forms.Attended:
+        run: Named, form: schemas.ReplaceForm, request: Request, response: Response
+    ) -> schemas.Attended:
         """The same with the weights of a counterfactual: uniform, permuted, an adversary's, …"""
-        return await office.read(request, response, lambda: office.reader.replace(run, form))
+        return await handlers.read(request, response, lambda: handlers.reader.replace(run, form))
 
     @api.post("/compare", tags=["texts"])
     async def compare(
-        form: forms.CompareForm, request: Request, response: Response
-    ) -> forms.Compared:
+        form: schemas.CompareForm, request: Request, response: Response
+    ) -> schemas.Compared:
         """A text explained by several runs side by side."""
-        return await office.read(request, response, lambda: office.reader.compare(form))
+        return await handlers.read(request, response, lambda: handlers.reader.compare(form))
 
     @api.get("/audits/{audit}", tags=["audits"])
-    async def audit_sheet(audit: Named, request: Request, response: Response) -> forms.AuditSheet:
+    async def audit_sheet(audit: Named, request: Request, response: Response) -> schemas.AuditSheet:
         """An audit: verdict, answers, evidence."""
-        return await office.look_up(request, response, lambda: office.clerk.sheet(audit))
+        return await handlers.look_up(request, response, lambda: handlers.audit_views.sheet(audit))
 
     @api.get("/audits/{audit}/figures", tags=["audits"])
-    async def figures(audit: Named, request: Request, response: Response) -> forms.Figures:
+    async def figures(audit: Named, request: Request, response: Response) -> schemas.Figures:
         """The figures of an audit, as Vega-Lite; a mark names the documents behind it."""
-        return await office.look_up(request, response, lambda: office.clerk.figures(audit))
+        return await handlers.look_up(
+            request, response, lambda: handlers.audit_views.figures(audit)
+        )
 
     @api.get("/audits/{audit}/documents", tags=["audits"])
     async def documents(
@@ -86,10 +88,10 @@ def routes(office: Office) -> APIRouter:
         column: Names = [],  # noqa: B006
         offset: Annotated[int, Query(ge=0, le=2**31)] = 0,
         count: Annotated[int, Query(ge=1, le=ROWS)] = 50,
-    ) -> forms.Documents:
+    ) -> schemas.Documents:
         """Documents of an audit: chosen, in order, some rows at a time."""
 
-        def work() -> forms.Documents:
+        def work() -> schemas.Documents:
             selection = Selection(
                 labels=tuple(label),
                 predictions=tuple(prediction),
@@ -100,9 +102,9 @@ def routes(office: Office) -> APIRouter:
                 sort=sort,
                 is_descending=order == "descending",
             )
-            return office.clerk.documents(audit, selection, column, offset, count)
+            return handlers.audit_views.documents(audit, selection, column, offset, count)
 
-        return await office.look_up(request, response, work)
+        return await handlers.look_up(request, response, work)
 
     @api.get("/audits/{audit}/documents/{place}", tags=["audits"])
     async def document(
@@ -110,8 +112,10 @@ def routes(office: Office) -> APIRouter:
         place: Annotated[int, InPath(ge=0, le=2**31)],
         request: Request,
         response: Response,
-    ) -> forms.Document:
+    ) -> schemas.Document:
         """One document with all its numbers."""
-        return await office.look_up(request, response, lambda: office.clerk.document(audit, place))
+        return await handlers.look_up(
+            request, response, lambda: handlers.audit_views.document(audit, place)
+        )
 
     return api

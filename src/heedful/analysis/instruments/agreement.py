@@ -13,15 +13,15 @@ import torch
 from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
-from heedful.analysis.instruments.family import OfRun, analyses, needs_attention
+from heedful.analysis.instruments.base import OfRun, analyses, needs_attention
 from heedful.analysis.result import Result, with_interval
+from heedful.auditing.bootstrap import estimate
 from heedful.auditing.metrics.divergence import normalised_entropy
 from heedful.auditing.metrics.ranking import kendall_tau, kendall_test
 from heedful.auditing.metrics.rows import divide
-from heedful.auditing.summary import estimate
 from heedful.config import at_least
 from heedful.errors import ConfigError, DataError, counted
-from heedful.importance.measure import Importance, ready
+from heedful.importance.base import Importance, ready
 from heedful.model.classifier import AttentionClassifier
 from heedful.model.precision import in_full
 from heedful.text.batching import Batch, Batches

@@ -9,13 +9,13 @@ import torch
 from jaxtyping import Float, Int
 from numpy import ndarray
 
-from heedful.analysis.instruments.family import OfRun, analyses, needs_attention
+from heedful.analysis.instruments.base import OfRun, analyses, needs_attention
 from heedful.analysis.result import Result, with_interval
-from heedful.auditing.erasing import Ranking, predict_sets, tops_of_size
-from heedful.auditing.judge import TrainedJudge
-from heedful.auditing.subject import Judge, Probabilities, Reading
-from heedful.auditing.subjects import ClassifierSubject
-from heedful.auditing.summary import estimate, paired_difference
+from heedful.auditing.bootstrap import estimate, paired_difference
+from heedful.auditing.subjects.base import Judge, Probabilities, Reading
+from heedful.auditing.subjects.classifier import ClassifierSubject
+from heedful.auditing.subjects.erasure import Ranking, predict_sets, tops_of_size
+from heedful.auditing.subjects.other_model import TrainedJudge
 from heedful.config import at_least
 from heedful.errors import ConfigError, DataError, counted
 from heedful.importance import importances

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from heedful.analysis.instruments.family import OfRun, analyses, needs_attention
+from heedful.analysis.instruments.base import OfRun, analyses, needs_attention
 from heedful.analysis.result import Result, with_interval
+from heedful.auditing.bootstrap import estimate, score
 from heedful.auditing.metrics.divergence import normalised_entropy
-from heedful.auditing.subjects import ClassifierSubject
-from heedful.auditing.summary import estimate, score
+from heedful.auditing.subjects.classifier import ClassifierSubject
 from heedful.config import at_least
 from heedful.errors import DataError
 from heedful.text.documents import Documents, words_in_spans

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from heedful.analysis.flow_log import FlowLog, word_columns
-from heedful.analysis.flow_of_model import Flow, flow_of, needs_closed_form
-from heedful.analysis.instruments.family import OfTraining, analyses
-from heedful.analysis.kinds import NO_KIND, kind_of_words, mean_by_kind, words_by_kind
+from heedful.analysis.gradient_flow.log import FlowLog, word_columns
+from heedful.analysis.gradient_flow.of_model import Flow, flow_of, needs_closed_form
+from heedful.analysis.instruments.base import OfTraining, analyses
 from heedful.analysis.result import Result
+from heedful.analysis.word_classes import NO_KIND, kind_of_words, mean_by_kind, words_by_kind
 from heedful.errors import ConfigError, DataError
 from heedful.model.build import build_model
 from heedful.model.classifier import TextClassifier

@@ -8,15 +8,15 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray
 
-from heedful.analysis.instruments.family import OfRun, analyses, needs_attention
+from heedful.analysis.instruments.base import OfRun, analyses, needs_attention
 from heedful.analysis.result import Result, with_interval
+from heedful.auditing.bootstrap import estimate
 from heedful.auditing.metrics.corpus import information_terms
 from heedful.auditing.metrics.divergence import normalised_entropy
 from heedful.auditing.metrics.information import SHUFFLED, clustered
 from heedful.auditing.metrics.states import conicity
-from heedful.auditing.subject import Reading
-from heedful.auditing.subjects import ClassifierSubject
-from heedful.auditing.summary import estimate
+from heedful.auditing.subjects.base import Reading
+from heedful.auditing.subjects.classifier import ClassifierSubject
 from heedful.config import at_least
 from heedful.errors import DataError
 from heedful.text.documents import Documents

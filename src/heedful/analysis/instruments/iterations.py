@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from heedful.analysis.instruments.family import OfHistory, analyses
+from heedful.analysis.instruments.base import OfHistory, analyses
 from heedful.analysis.result import Result
 from heedful.errors import DataError
 

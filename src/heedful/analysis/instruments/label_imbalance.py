@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from heedful.analysis.flow_of_model import flow_of, needs_closed_form
-from heedful.analysis.instruments.family import OfTraining, analyses
-from heedful.analysis.kinds import NEUTRAL, mean_by_kind
+from heedful.analysis.gradient_flow.of_model import flow_of, needs_closed_form
+from heedful.analysis.instruments.base import OfTraining, analyses
 from heedful.analysis.result import Result, with_interval
-from heedful.auditing.summary import estimate
+from heedful.analysis.word_classes import NEUTRAL, mean_by_kind
+from heedful.auditing.bootstrap import estimate
 from heedful.config import at_least
 from heedful.errors import ConfigError
 from heedful.model.build import build_model

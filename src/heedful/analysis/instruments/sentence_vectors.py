@@ -8,9 +8,9 @@ import torch
 from jaxtyping import Float, Int
 from numpy import ndarray
 
-from heedful.analysis.instruments.family import OfRun, analyses, needs_attention
+from heedful.analysis.instruments.base import OfRun, analyses, needs_attention
 from heedful.analysis.result import Result, with_interval
-from heedful.auditing.summary import estimate
+from heedful.auditing.bootstrap import estimate
 from heedful.config import at_least
 from heedful.errors import DataError
 from heedful.model.classifier import AttentionClassifier

@@ -11,11 +11,11 @@ from numpy import ndarray
 from scipy.stats import spearmanr
 from torch import Tensor
 
-from heedful.analysis.instruments.family import OfRun, analyses, needs_attention
-from heedful.analysis.kinds import NEUTRAL, NO_KIND, kind_of_words, words_by_kind
+from heedful.analysis.instruments.base import OfRun, analyses, needs_attention
 from heedful.analysis.result import Result, with_interval
-from heedful.auditing.record import Table
-from heedful.auditing.summary import estimate
+from heedful.analysis.word_classes import NEUTRAL, NO_KIND, kind_of_words, words_by_kind
+from heedful.auditing.bootstrap import estimate
+from heedful.auditing.results import Table
 from heedful.errors import DataError
 from heedful.importance.attention import state_polarity
 from heedful.model.alignments import DotScores, LearnedQuery

@@ -9,12 +9,12 @@ import torch
 from jaxtyping import Bool, Float
 from numpy import ndarray
 
-from heedful.analysis.instruments.family import OfRun, analyses, needs_attention
+from heedful.analysis.instruments.base import OfRun, analyses, needs_attention
 from heedful.analysis.result import Result, with_interval
+from heedful.auditing.bootstrap import estimate, paired_difference
 from heedful.auditing.metrics.corpus import ratio_terms
 from heedful.auditing.metrics.plausibility import f1_at_k, precision_at_k, recall_at_k
 from heedful.auditing.metrics.top import chance_in_top
-from heedful.auditing.summary import estimate, paired_difference
 from heedful.config import at_least
 from heedful.errors import DataError, counted
 from heedful.importance import importances, predicted

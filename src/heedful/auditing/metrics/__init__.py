@@ -3,7 +3,7 @@
 from importlib import import_module
 from pkgutil import iter_modules
 
-from heedful.auditing.metrics.registry import Better, Metric, metric, metrics
+from heedful.auditing.metrics.base import Better, Metric, metric, metrics
 
 for _module in iter_modules(__path__, prefix=f"{__name__}."):
     import_module(_module.name)

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from numpy import ndarray
 from scipy.special import entr, rel_entr, xlogy
 
-from heedful.auditing.metrics.registry import metric
+from heedful.auditing.metrics.base import metric
 from heedful.auditing.metrics.rows import (
     IsToken,
     PerExample,

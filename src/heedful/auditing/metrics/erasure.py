@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
-from heedful.auditing.metrics.registry import metric
+from heedful.auditing.metrics.base import metric
 from heedful.auditing.metrics.rows import PerExample
 
 Probability = Float[ndarray, " examples"]  # of the class predicted from the whole document

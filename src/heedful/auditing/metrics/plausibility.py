@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Int
 from numpy import ndarray
 
-from heedful.auditing.metrics.registry import metric
+from heedful.auditing.metrics.base import metric
 from heedful.auditing.metrics.rows import (
     IsToken,
     PerExample,

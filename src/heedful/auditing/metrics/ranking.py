@@ -14,8 +14,8 @@ from numpy import ndarray
 from scipy.special import erfc, factorial
 from scipy.stats import kendalltau
 
+from heedful.auditing.metrics.base import metric
 from heedful.auditing.metrics.pairs import Pairs, compare_pairs
-from heedful.auditing.metrics.registry import metric
 from heedful.auditing.metrics.rows import (
     IsToken,
     PerExample,

@@ -4,7 +4,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
-from heedful.auditing.metrics.registry import metric
+from heedful.auditing.metrics.base import metric
 from heedful.auditing.metrics.rows import IsToken, PerExample, divide
 
 

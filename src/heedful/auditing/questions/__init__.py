@@ -3,7 +3,7 @@
 from importlib import import_module
 from pkgutil import iter_modules
 
-from heedful.auditing.questions.question import (
+from heedful.auditing.questions.base import (
     AuditSettings,
     Question,
     audit_tests,

@@ -7,15 +7,15 @@ import numpy as np
 
 from heedful.auditing.audit_tests import AuditTest
 from heedful.auditing.metrics.ranking import kendall_tau, pearson, top_overlap, weighted_tau
-from heedful.auditing.questions.question import (
-    Chunk,
+from heedful.auditing.questions.base import (
     Conclusion,
-    Found,
+    DocumentGroup,
+    Findings,
     Measured,
     Question,
     questions,
 )
-from heedful.auditing.record import Column
+from heedful.auditing.results import Column
 
 OF_INPUTS = ("gradient-x-input-held", "leave-one-out")  # Jain & Wallace's two
 OF_STATES = ("state-gradient-norm", "leave-one-out-states")  # Meister et al. compare with these
@@ -64,17 +64,17 @@ class Agreeing(Question):
     asks = "Does it rank words as measured importance does?"
     tests = tuple(TESTS.values())
 
-    def measure(self, chunk: Chunk) -> Measured:
+    def measure(self, group: DocumentGroup) -> Measured:
         """Agreement with each measure, of attention, of random weights, of the other measure."""
-        subject, reading = chunk.subject, chunk.reading
-        noise = chunk.rng.random(reading.weights.shape)
+        subject, reading = group.subject, group.reading
+        noise = group.rng.random(reading.weights.shape)
         columns: dict[str, Column] = {}
         for pair, agreements in (
             (OF_INPUTS, AGREEMENTS),
             (OF_STATES, {"kendall_tau": kendall_tau}),
         ):
             importance = {
-                measure: np.abs(chunk.importance(measure))
+                measure: np.abs(group.importance(measure))
                 for measure in pair
                 if measure in subject.measures
             }
@@ -88,7 +88,7 @@ class Agreeing(Question):
                         columns[f"{named}_other"] = agree(other, scores, reading.is_token)
         return Measured(columns)
 
-    def conclude(self, found: Found) -> Conclusion:
+    def conclude(self, found: Findings) -> Conclusion:
         """Each agreement between random weights and the other measure of importance."""
         columns = found.columns
         tests = []

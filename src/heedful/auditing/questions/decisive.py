@@ -9,19 +9,19 @@ from numpy import ndarray
 from heedful.auditing.audit_tests import AuditTest
 from heedful.auditing.metrics.divergence import js_divergence
 from heedful.auditing.metrics.erasure import fraction_to_flip
-from heedful.auditing.questions.question import (
-    Chunk,
+from heedful.auditing.questions.base import (
     Columns,
     Conclusion,
-    Found,
+    DocumentGroup,
+    Findings,
     Measured,
     Question,
     cross_fitted_best,
     questions,
 )
-from heedful.auditing.record import Column, Table
-from heedful.auditing.subject import Decides, Reading
-from heedful.counterfactual.simple import Permuted, uniform
+from heedful.auditing.results import Column, Table
+from heedful.auditing.subjects.base import Decides, Reading
+from heedful.counterfactual.baselines import Permuted, uniform
 
 ORDERS = ("attention-x-gradient", "contribution")  # the best importance order is one of these
 NOTHING = 1e-9  # a move of the prediction below this is none
@@ -53,20 +53,20 @@ class Decisive(Question):
     needs = Decides
     tests = (*MOVES, ERASE_UNTIL_FLIP)
 
-    def measure(self, chunk: Chunk) -> Measured:
+    def measure(self, group: DocumentGroup) -> Measured:
         """Total variation between predictions, and shares of the support erased."""
-        subject, reading, settings = chunk.subject, chunk.reading, chunk.settings
+        subject, reading, settings = group.subject, group.reading, group.settings
         assert isinstance(subject, Decides)
-        seed = chunk.seed
+        seed = group.seed
         permuted = subject.otherwise(reading, Permuted(settings.permutations), seed)
         even = subject.otherwise(reading, uniform, seed)
         documents, words = reading.weights.shape
         one_hot = np.broadcast_to(np.eye(words), (documents, words, words))
         at_one_word = reading.moved(subject.decide(reading, one_hot))
         nothing = subject.without_evidence(reading)[:, None]
-        draws = chunk.rng.random((settings.flip_draws, documents, words))
+        draws = group.rng.random((settings.flip_draws, documents, words))
         flips = [_share_to_flip(subject, reading, draw) for draw in draws]
-        orders = {order: chunk.importance(order) for order in ORDERS if order in subject.measures}
+        orders = {order: group.importance(order) for order in ORDERS if order in subject.measures}
         return Measured(
             {
                 "permuted_tvd": np.median(reading.moved(subject.decide(reading, permuted)), axis=1),
@@ -81,7 +81,7 @@ class Decisive(Question):
             | _one_weight_erased(subject, reading, draws[0])
         )
 
-    def conclude(self, found: Found) -> Conclusion:
+    def conclude(self, found: Findings) -> Conclusion:
         """Moves between none and those of losing all evidence; flips between random and best."""
         columns = found.columns
         reachable = columns["reachable_tvd"]

@@ -8,17 +8,17 @@ from numpy import ndarray
 
 from heedful.auditing.audit_tests import AuditTest
 from heedful.auditing.metrics.corpus import auc_terms
-from heedful.auditing.questions.question import (
-    Chunk,
+from heedful.auditing.questions.base import (
     Conclusion,
-    Found,
+    DocumentGroup,
+    Findings,
     Measured,
     Question,
     questions,
 )
-from heedful.auditing.record import Table
-from heedful.auditing.subject import KnowsWords, Subject
-from heedful.auditing.twins import Twins
+from heedful.auditing.results import Table
+from heedful.auditing.subjects.base import KnowsWords, Subject
+from heedful.auditing.subjects.retrained import Twins
 
 NEUTRAL, NO_KIND = -1, -2
 SHOWN_WORDS = 400  # of each kind, in the table of words
@@ -45,19 +45,19 @@ class Discerning(Question):
         lacks = not {"attention-score", "polarity"} <= set(subject.measures)
         return super().why_not(subject, twins) or ("it has no attention scores" if lacks else "")
 
-    def measure(self, chunk: Chunk) -> Measured:
+    def measure(self, group: DocumentGroup) -> Measured:
         """Score, polarity and weight of every polar or neutral word."""
-        subject, reading = chunk.subject, chunk.reading
+        subject, reading = group.subject, group.reading
         assert isinstance(subject, KnowsWords)
         ids = subject.word_ids(reading)
         kind = np.where(reading.is_token & (ids >= 0), _kinds(subject)[ids], NO_KIND)
         is_looked_at = kind != NO_KIND
         document, _ = np.nonzero(is_looked_at)
-        polarity = chunk.importance("polarity")
+        polarity = group.importance("polarity")
         if len(subject.classes) == 2:  # of the second label, whatever was predicted
             polarity = np.where(reading.prediction[:, None] == 1, polarity, -polarity)
         scores = {
-            "score": chunk.importance("attention-score"),
+            "score": group.importance("attention-score"),
             "polarity": polarity,
             "weight": reading.weights,
         }
@@ -68,7 +68,7 @@ class Discerning(Question):
         }
         return Measured({}, {}, words | ids_and_kinds, document)
 
-    def conclude(self, found: Found) -> Conclusion:
+    def conclude(self, found: Findings) -> Conclusion:
         """The area under the curve, between chance and that of absolute polarity."""
         words, document = found.measured.words, found.measured.document
         is_polar = words["kind"] != NEUTRAL
@@ -98,7 +98,7 @@ def _label_name(subject: KnowsWords, number: int) -> str:
     return f"label {label}" if label == "neutral" else label
 
 
-def _word_table(found: Found) -> Table:
+def _word_table(found: Findings) -> Table:
     """Means of the most frequent polar and neutral words over their occurrences."""
     subject, words = found.subject, found.measured.words
     assert isinstance(subject, KnowsWords)

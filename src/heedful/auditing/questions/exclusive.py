@@ -10,18 +10,18 @@ from numpy import ndarray
 from heedful.auditing.audit_tests import AuditTest
 from heedful.auditing.frontier import area_interval, frontier, tvd_terms
 from heedful.auditing.metrics.divergence import max_js_divergence
-from heedful.auditing.questions.question import (
+from heedful.auditing.questions.base import (
     AuditSettings,
-    Chunk,
     Conclusion,
-    Found,
+    DocumentGroup,
+    Findings,
     Measured,
     Question,
     questions,
 )
-from heedful.auditing.record import Column, TestResult
-from heedful.auditing.subject import Decides, Reading
-from heedful.auditing.twins import Twin, adversary, context_free
+from heedful.auditing.results import Column, TestResult
+from heedful.auditing.subjects.base import Decides, Reading
+from heedful.auditing.subjects.retrained import Twin, adversary, context_free
 from heedful.errors import counted
 from heedful.training.settings import Settings
 
@@ -61,32 +61,32 @@ class Exclusive(Question):
         ]
         return (*own, Twin(CONTROL, context_free(run)), *others)
 
-    def measure(self, chunk: Chunk) -> Measured:
+    def measure(self, group: DocumentGroup) -> Measured:
         """The largest divergence found with the same prediction, and the largest there is."""
-        subject, reading, settings = chunk.subject, chunk.reading, chunk.settings
+        subject, reading, settings = group.subject, group.reading, group.settings
         assert isinstance(subject, Decides)
         columns = {
             "epsilon_max_jsd": np.full(len(reading.texts), np.nan),
             "max_jsd": max_js_divergence(reading.weights, reading.is_token),
         }
-        everyone = np.ones_like(chunk.is_sampled)
-        rows = np.flatnonzero(chunk.is_sampled if subject.decides_slowly else everyone)
+        everyone = np.ones_like(group.is_sampled)
+        rows = np.flatnonzero(group.is_sampled if subject.decides_slowly else everyone)
         if len(rows):
-            looked_at = chunk.reading_of(rows)
-            found = subject.otherwise(looked_at, settings.search_in(subject), chunk.seed)
+            looked_at = group.reading_of(rows)
+            found = subject.otherwise(looked_at, settings.search_in(subject), group.seed)
             # Decided with once more: what a search says of itself is not relied on.
             moved = looked_at.moved(subject.decide(looked_at, found))
             # The attention itself is always within epsilon, at distance 0.
             allowed = np.where(moved <= settings.epsilon, looked_at.apart(found), 0.0)
             columns["epsilon_max_jsd"][rows] = allowed.max(axis=1)
-        columns |= _distances(reading, chunk.twins.named(ADVERSARY), "adversary")
-        control = chunk.twins.subjects.get(CONTROL)
+        columns |= _distances(reading, group.twins.named(ADVERSARY), "adversary")
+        control = group.twins.subjects.get(CONTROL)
         if control is not None:
-            others = chunk.twins.named(CONTROL_ADVERSARY)
+            others = group.twins.named(CONTROL_ADVERSARY)
             columns |= _distances(control.read(reading.texts), others, "control_adversary")
         return Measured(columns)
 
-    def conclude(self, found: Found) -> Conclusion:
+    def conclude(self, found: Findings) -> Conclusion:
         """Between the farthest attention there is and none: lower is better."""
         search = found.settings.search_in(found.subject)
         value, most = found.columns["epsilon_max_jsd"], found.columns["max_jsd"]
@@ -100,7 +100,7 @@ class Exclusive(Question):
         trained = self._frontier(found)
         return Conclusion((test, *trained.tests), trained.evidence)
 
-    def _frontier(self, found: Found) -> Conclusion:
+    def _frontier(self, found: Findings) -> Conclusion:
         """What trained adversaries pay for looking elsewhere, beside a context-free model's."""
         own = _points(found, "adversary")
         untrained = found.untrained(ADVERSARY, CONTROL_ADVERSARY)
@@ -146,7 +146,7 @@ def _distances(
     return columns
 
 
-def _points(found: Found, name: str) -> Points | None:
+def _points(found: Findings, name: str) -> Points | None:
     weights = [w for w in found.settings.adversary_weights if f"{name}_jsd_{w:g}" in found.columns]
     if not weights:
         return None
@@ -173,7 +173,7 @@ def _rows(model: str, points: Points) -> list[dict[str, object]]:
     ]  # fmt: skip
 
 
-def _area(found: Found, model: str, points: Points) -> dict[str, object]:
+def _area(found: Findings, model: str, points: Points) -> dict[str, object]:
     """The area under a frontier, from resampled documents."""
     reach = float(np.nanmean(points.jsd, axis=1).max())
     value, low, high, documents = area_interval(
@@ -186,7 +186,7 @@ def _area(found: Found, model: str, points: Points) -> dict[str, object]:
     }  # fmt: skip
 
 
-def _unreached(found: Found, own: Points, control: Points | None) -> dict[str, object]:
+def _unreached(found: Findings, own: Points, control: Points | None) -> dict[str, object]:
     """Why there is no test of the frontier."""
     if control is None:
         return found.no_fact(TVD_AT_JSD.name, "no model that sees one word at a time beside it")

@@ -10,16 +10,16 @@ from heedful.auditing.audit_tests import AuditTest
 from heedful.auditing.metrics.divergence import normalised_entropy
 from heedful.auditing.metrics.information import word_information
 from heedful.auditing.metrics.states import conicity
-from heedful.auditing.questions.question import (
-    Chunk,
+from heedful.auditing.questions.base import (
     Conclusion,
-    Found,
+    DocumentGroup,
+    Findings,
     Measured,
     Question,
     questions,
 )
-from heedful.auditing.record import Column
-from heedful.auditing.subject import ShowsStates
+from heedful.auditing.results import Column
+from heedful.auditing.subjects.base import ShowsStates
 
 KINDS = ("embedded", "hidden", "untrained")  # the last where it can be had
 
@@ -44,28 +44,28 @@ class Grounded(Question):
     needs = ShowsStates
     tests = (MUTUAL_INFORMATION, OWN_INFLUENCE)
 
-    def measure(self, chunk: Chunk) -> Measured:
+    def measure(self, group: DocumentGroup) -> Measured:
         """Where states come from, on the sampled documents; words and states to cluster later."""
-        subject, reading = chunk.subject, chunk.reading
+        subject, reading = group.subject, group.reading
         assert isinstance(subject, ShowsStates)
         states = subject.states(reading)
         words = reading.is_token.sum(axis=1)
         columns = {"conicity": conicity(states["hidden"], reading.is_token)}
         own, spread = (np.full(len(words), np.nan) for _ in range(2))
-        if chunk.is_sampled.any():
+        if group.is_sampled.any():
             shares = subject.influence(reading)
             at_word = np.diagonal(shares, axis1=1, axis2=2) * reading.is_token
-            own = np.where(chunk.is_sampled, at_word.sum(axis=1) / np.maximum(words, 1), np.nan)
-            spread = np.where(chunk.is_sampled, _mean_entropy(shares, reading.is_token), np.nan)
-        even = np.where(chunk.is_sampled, 1 / np.maximum(words, 1), np.nan)
+            own = np.where(group.is_sampled, at_word.sum(axis=1) / np.maximum(words, 1), np.nan)
+            spread = np.where(group.is_sampled, _mean_entropy(shares, reading.is_token), np.nan)
+        even = np.where(group.is_sampled, 1 / np.maximum(words, 1), np.nan)
         columns |= {"own_influence": own, "even_influence": even, "influence_entropy": spread}
         ids = subject.word_ids(reading)
-        is_looked_at = (ids >= 0) & reading.is_token & chunk.is_state_sampled[:, None]
+        is_looked_at = (ids >= 0) & reading.is_token & group.is_state_sampled[:, None]
         document, _ = np.nonzero(is_looked_at)
         looked_at = {kind: states[kind][is_looked_at] for kind in KINDS if kind in states}
         return Measured(columns, {}, looked_at | {"word": ids[is_looked_at]}, document)
 
-    def conclude(self, found: Found) -> Conclusion:
+    def conclude(self, found: Findings) -> Conclusion:
         """Information between shuffled states and embeddings; own influence between 1/n and 1."""
         columns = found.columns
         tests, facts = [], []

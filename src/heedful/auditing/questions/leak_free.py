@@ -7,18 +7,18 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 
 from heedful.auditing.audit_tests import AuditTest
-from heedful.auditing.questions.question import (
+from heedful.auditing.bootstrap import paired_difference
+from heedful.auditing.questions.base import (
     AuditSettings,
-    Chunk,
     Conclusion,
-    Found,
+    DocumentGroup,
+    Findings,
     Measured,
     Question,
     questions,
 )
-from heedful.auditing.record import Column
-from heedful.auditing.summary import paired_difference
-from heedful.auditing.twins import Twin, as_usual, chosen, written
+from heedful.auditing.results import Column
+from heedful.auditing.subjects.retrained import Twin, as_usual, chosen, written
 from heedful.model.pattern import weight_pattern
 from heedful.training.settings import Settings
 
@@ -51,18 +51,18 @@ class LeakFree(Question):
             Twin(APPROXIMATORS[1], changes, words="others"),
         )
 
-    def measure(self, chunk: Chunk) -> Measured:
+    def measure(self, group: DocumentGroup) -> Measured:
         """The pattern of the weights, and what it would be with even weights."""
-        reading = chunk.reading
+        reading = group.reading
         return Measured(
-            _agreement(chunk),
+            _agreement(group),
             {
                 "shown_pattern": weight_pattern(reading.weights, reading.is_token),
                 "even_pattern": weight_pattern(reading.even, reading.is_token),
             },
         )
 
-    def conclude(self, found: Found) -> Conclusion:
+    def conclude(self, found: Findings) -> Conclusion:
         """Mask-only accuracy between the model's own and that of uniform weights."""
         right, labels = found.is_right, found.labels
         asked = ~np.isnan(right)
@@ -109,15 +109,15 @@ def _too_few(counts: Int[ndarray, " labels"], folds: int) -> str:
     )
 
 
-def _agreement(chunk: Chunk) -> dict[str, Column]:
+def _agreement(group: DocumentGroup) -> dict[str, Column]:
     """Whether a few words give the answer of the whole text: to the judge, and to a model that
     learnt from just these words."""
-    texts, reading = chunk.reading.texts, chunk.reading
-    approximators = {name: chunk.twins.subjects.get(name) for name in APPROXIMATORS}
+    texts, reading = group.reading.texts, group.reading
+    approximators = {name: group.twins.subjects.get(name) for name in APPROXIMATORS}
     if None in approximators.values():
         return {}
-    answer = chunk.judge.judged(reading).argmax(axis=1)
-    is_chosen = chosen(reading.weights, reading.is_token, chunk.settings.chosen_words)
+    answer = group.judge.judged(reading).argmax(axis=1)
+    is_chosen = chosen(reading.weights, reading.is_token, group.settings.chosen_words)
     has_others = (reading.is_token & ~is_chosen).any(axis=1)
     shown = [
         written(text, offsets, marks)
@@ -128,7 +128,7 @@ def _agreement(chunk: Chunk) -> dict[str, Column]:
     for place, (letter, is_kept) in enumerate(
         (("s", is_chosen), ("u", reading.is_token & ~is_chosen))
     ):
-        judged = chunk.judge.predict_kept(reading, documents, is_kept).argmax(axis=1)
+        judged = group.judge.predict_kept(reading, documents, is_kept).argmax(axis=1)
         twin = approximators[APPROXIMATORS[place]]
         assert twin is not None
         learnt = twin.read([parts[place] for parts in shown]).prediction
@@ -137,7 +137,7 @@ def _agreement(chunk: Chunk) -> dict[str, Column]:
     return columns
 
 
-def _gap(found: Found) -> list[dict[str, object]]:
+def _gap(found: Findings) -> list[dict[str, object]]:
     """FS-M, FU-M, FS-A, FU-A, and how much more a model learns to read off the chosen words."""
     columns, untrained = found.columns, found.untrained(*APPROXIMATORS)
     if "fs_a" not in columns:

@@ -7,20 +7,19 @@ from jaxtyping import Int
 from numpy import ndarray
 
 from heedful.auditing.audit_tests import AuditTest
-from heedful.auditing.questions.question import (
+from heedful.auditing.bootstrap import NO_INTERVAL, Score, over_seeds
+from heedful.auditing.questions.base import (
     AuditSettings,
-    Chunk,
     Conclusion,
-    Found,
+    DocumentGroup,
+    Findings,
     Measured,
     Question,
     questions,
 )
-from heedful.auditing.record import Column, TestResult
-from heedful.auditing.rules import GAIN_TEST, judge_gain
-from heedful.auditing.subject import Decides, Subject
-from heedful.auditing.summary import NO_INTERVAL, Score, over_seeds
-from heedful.auditing.twins import (
+from heedful.auditing.results import Column, TestResult
+from heedful.auditing.subjects.base import Decides, Subject
+from heedful.auditing.subjects.retrained import (
     ITSELF,
     Twin,
     Twins,
@@ -29,6 +28,7 @@ from heedful.auditing.twins import (
     context_free,
     other_seeds,
 )
+from heedful.auditing.verdict import GAIN_TEST, judge_gain
 from heedful.errors import counted
 from heedful.training.settings import Settings
 
@@ -83,25 +83,25 @@ class Needed(Question):
         """It takes the model with uniform weights."""
         return super().why_not(subject, twins) or twins.why_none(UNIFORM)
 
-    def measure(self, chunk: Chunk) -> Measured:
+    def measure(self, group: DocumentGroup) -> Measured:
         """Who is right: the model and its other seeds, each beside its uniform twin, and models
         word by word."""
-        texts = chunk.reading.texts
+        texts = group.reading.texts
         columns = {}
-        even = list(chunk.twins.named(UNIFORM).items())
+        even = list(group.twins.named(UNIFORM).items())
         for seed, twin in even:
-            own = chunk.twins.subjects.get(f"{SEED}{seed}")
-            reading = own.read(texts) if own is not None else chunk.reading
-            columns[f"right_seed_{seed}"] = _right(chunk, reading.prediction)
-            columns[f"right_uniform_seed_{seed}"] = _right(chunk, twin.read(texts).prediction)
+            own = group.twins.subjects.get(f"{SEED}{seed}")
+            reading = own.read(texts) if own is not None else group.reading
+            columns[f"right_seed_{seed}"] = _right(group, reading.prediction)
+            columns[f"right_uniform_seed_{seed}"] = _right(group, twin.read(texts).prediction)
         for name in WORD_BY_WORD:
-            alone = chunk.twins.subjects.get(name)
-            if alone is not None and _has_its_weights(chunk, name):
-                prediction = _under_imposed_weights(chunk, name, alone)
-                columns[f"right_{name.replace('-', '_')}"] = _right(chunk, prediction)
+            alone = group.twins.subjects.get(name)
+            if alone is not None and _has_its_weights(group, name):
+                prediction = _under_imposed_weights(group, name, alone)
+                columns[f"right_{name.replace('-', '_')}"] = _right(group, prediction)
         return Measured(columns)
 
-    def conclude(self, found: Found) -> Conclusion:
+    def conclude(self, found: Findings) -> Conclusion:
         """The gain in accuracy over uniform weights, paired; the others as facts."""
         columns, bootstrap = found.columns, found.settings.bootstrap
         seeds = [n.removeprefix("right_seed_") for n in columns if n.startswith("right_seed_")]
@@ -141,24 +141,26 @@ class Needed(Question):
         return Conclusion((test,), {"facts": tuple(facts)})
 
 
-def _right(chunk: Chunk, prediction: Int[ndarray, " documents"]) -> Column:
+def _right(group: DocumentGroup, prediction: Int[ndarray, " documents"]) -> Column:
     """Whether a prediction is right; NaN without a label."""
-    return np.where(chunk.labels >= 0, prediction == chunk.labels, np.nan)
+    return np.where(group.labels >= 0, prediction == group.labels, np.nan)
 
 
-def _under_imposed_weights(chunk: Chunk, name: str, twin: Decides) -> Int[ndarray, " documents"]:
+def _under_imposed_weights(
+    group: DocumentGroup, name: str, twin: Decides
+) -> Int[ndarray, " documents"]:
     """What a word-by-word model says, under weights of its own or of another."""
-    reading = twin.read(chunk.reading.texts)
-    weights = {"mlp-imposed": chunk.reading.weights}.get(name)
+    reading = twin.read(group.reading.texts)
+    weights = {"mlp-imposed": group.reading.weights}.get(name)
     if name == "mlp-adversary":
-        against = chunk.twins.subjects[f"adversary-{chunk.settings.middle_weight:g}"]
-        weights = against.read(chunk.reading.texts).weights
+        against = group.twins.subjects[f"adversary-{group.settings.middle_weight:g}"]
+        weights = against.read(group.reading.texts).weights
     if weights is None:
         return reading.prediction
     return twin.decide(reading, weights[:, None])[:, 0].argmax(axis=-1)
 
 
-def _has_its_weights(chunk: Chunk, name: str) -> bool:
+def _has_its_weights(group: DocumentGroup, name: str) -> bool:
     """Whether the model whose weights are imposed is there."""
-    against = f"adversary-{chunk.settings.middle_weight:g}"
-    return name != "mlp-adversary" or against in chunk.twins.subjects
+    against = f"adversary-{group.settings.middle_weight:g}"
+    return name != "mlp-adversary" or against in group.twins.subjects

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from heedful.auditing.audit_tests import AuditTest
+from heedful.auditing.bootstrap import score_f1
 from heedful.auditing.metrics.plausibility import auprc, f1_at_k, iou_precision, iou_recall
 from heedful.auditing.metrics.top import choose_top
-from heedful.auditing.questions.question import (
-    Chunk,
+from heedful.auditing.questions.base import (
     Conclusion,
-    Found,
+    DocumentGroup,
+    Findings,
     Measured,
     Question,
     chosen_names,
@@ -20,8 +21,7 @@ from heedful.auditing.questions.question import (
     questions,
 )
 from heedful.auditing.questions.telling import BEST_OF, ERASER
-from heedful.auditing.record import Column, TestResult
-from heedful.auditing.summary import score_f1
+from heedful.auditing.results import Column, TestResult
 
 SIMPLE = ("auprc", "token_f1")
 IOU_F1 = "iou_f1"
@@ -48,25 +48,25 @@ class Plausible(Question):
     asks = "Does it point where people point?"
     tests = tuple(TESTS.values())
 
-    def measure(self, chunk: Chunk) -> Measured:
+    def measure(self, group: DocumentGroup) -> Measured:
         """Every test for attention, each candidate of the ceiling, and random rankings."""
-        if not chunk.has_marks.any():
+        if not group.has_marks.any():
             return Measured({})
-        subject, reading = chunk.subject, chunk.reading
-        draws = chunk.rng.random((chunk.settings.random_draws, *reading.weights.shape))
-        of_draws = [_tests(chunk, draw) for draw in draws]
+        subject, reading = group.subject, group.reading
+        draws = group.rng.random((group.settings.random_draws, *reading.weights.shape))
+        of_draws = [_tests(group, draw) for draw in draws]
         columns = {
             f"{test}_random": np.mean([one[test] for one in of_draws], axis=0)
             for test in (*SIMPLE, *IOU)
         }
         rankings = {"attention": reading.weights} | {
-            measure: chunk.importance(measure) for measure in BEST_OF if measure in subject.measures
+            measure: group.importance(measure) for measure in BEST_OF if measure in subject.measures
         }
         for ranking, scores in rankings.items():
-            columns |= {f"{test}_{ranking}": c for test, c in _tests(chunk, scores).items()}
+            columns |= {f"{test}_{ranking}": c for test, c in _tests(group, scores).items()}
         return Measured(columns)
 
-    def conclude(self, found: Found) -> Conclusion:
+    def conclude(self, found: Findings) -> Conclusion:
         """Between random rankings and the best measure."""
         columns = found.columns
         if not columns or np.isnan(columns["auprc_attention"]).all():
@@ -82,7 +82,7 @@ class Plausible(Question):
             tests.append(found.test(TESTS[test], value, floor, best, note=note))
         return Conclusion((*tests, self._iou_f1(found, measures)))
 
-    def _iou_f1(self, found: Found, measures: list[str]) -> TestResult:
+    def _iou_f1(self, found: Findings, measures: list[str]) -> TestResult:
         """IOU F1, of mean precision and mean recall; the best measure has the best mean of both."""
         precision, recall = (
             np.stack([found.columns[f"{part}_{m}"] for m in ("attention", "random", *measures)])
@@ -97,10 +97,10 @@ class Plausible(Question):
         return found.judged(TESTS[IOU_F1], f1, note=note)
 
 
-def _tests(chunk: Chunk, ranking: np.ndarray) -> dict[str, Column]:
+def _tests(group: DocumentGroup, ranking: np.ndarray) -> dict[str, Column]:
     """Each test of one ranking; NaN where nobody marked anything."""
-    reading, marked, is_token = chunk.reading, chunk.is_marked, chunk.reading.is_token
-    k = np.full(len(marked), chunk.settings.rationale_words or 1)
+    reading, marked, is_token = group.reading, group.is_marked, group.reading.is_token
+    k = np.full(len(marked), group.settings.rationale_words or 1)
     top = choose_top(ranking, reading.is_token, k)
     found = {
         "auprc": auprc(ranking, marked, is_token),
@@ -108,4 +108,4 @@ def _tests(chunk: Chunk, ranking: np.ndarray) -> dict[str, Column]:
         "iou_precision": iou_precision(top, marked, is_token),
         "iou_recall": iou_recall(top, marked, is_token),
     }
-    return {name: np.where(chunk.has_marks, column, np.nan) for name, column in found.items()}
+    return {name: np.where(group.has_marks, column, np.nan) for name, column in found.items()}

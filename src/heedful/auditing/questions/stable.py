@@ -5,19 +5,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from heedful.auditing.audit_tests import AuditTest
-from heedful.auditing.questions.needed import SEED
-from heedful.auditing.questions.question import (
+from heedful.auditing.questions.base import (
     AuditSettings,
-    Chunk,
     Conclusion,
-    Found,
+    DocumentGroup,
+    Findings,
     Measured,
     Question,
     questions,
 )
-from heedful.auditing.subject import Decides, Subject
-from heedful.auditing.twins import Twin, Twins, other_seeds
-from heedful.counterfactual.simple import Permuted
+from heedful.auditing.questions.needed import SEED
+from heedful.auditing.subjects.base import Decides, Subject
+from heedful.auditing.subjects.retrained import Twin, Twins, other_seeds
+from heedful.counterfactual.baselines import Permuted
 from heedful.errors import counted
 from heedful.training.settings import Settings
 
@@ -46,12 +46,12 @@ class Stable(Question):
         """It takes other seeds."""
         return super().why_not(subject, twins) or twins.why_none(SEED)
 
-    def measure(self, chunk: Chunk) -> Measured:
+    def measure(self, group: DocumentGroup) -> Measured:
         """Median divergence from the other seeds' weights, and from permuted ones."""
-        subject, reading = chunk.subject, chunk.reading
+        subject, reading = group.subject, group.reading
         assert isinstance(subject, Decides)
-        others = [twin.read(reading.texts) for twin in chunk.twins.named(SEED).values()]
-        permuted = subject.otherwise(reading, Permuted(chunk.settings.permutations), chunk.seed)
+        others = [twin.read(reading.texts) for twin in group.twins.named(SEED).values()]
+        permuted = subject.otherwise(reading, Permuted(group.settings.permutations), group.seed)
         seeds = np.stack([other.weights for other in others], axis=1)
         answers = np.stack([other.probabilities for other in others], axis=1)
         return Measured(
@@ -62,7 +62,7 @@ class Stable(Question):
             }
         )
 
-    def conclude(self, found: Found) -> Conclusion:
+    def conclude(self, found: Findings) -> Conclusion:
         """Between permuted weights and none at all: lower is better."""
         columns = found.columns
         test = found.test(

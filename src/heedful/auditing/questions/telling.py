@@ -8,7 +8,8 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 
 from heedful.auditing.audit_tests import AuditTest
-from heedful.auditing.erasing import Ranking, erase_greedily, predict_sets, tops_of_size
+from heedful.auditing.bootstrap import estimate
+from heedful.auditing.metrics.base import metrics
 from heedful.auditing.metrics.erasure import (
     accuracy_drop,
     comprehensiveness,
@@ -16,19 +17,18 @@ from heedful.auditing.metrics.erasure import (
     post_hoc_accuracy_own,
     sufficiency,
 )
-from heedful.auditing.metrics.registry import metrics
 from heedful.auditing.metrics.top import top_k
-from heedful.auditing.questions.question import (
-    Chunk,
+from heedful.auditing.questions.base import (
     Conclusion,
-    Found,
+    DocumentGroup,
+    Findings,
     Measured,
     Question,
     cross_fitted_best,
     questions,
 )
-from heedful.auditing.record import Column, Table
-from heedful.auditing.summary import estimate
+from heedful.auditing.results import Column, Table
+from heedful.auditing.subjects.erasure import Ranking, erase_greedily, predict_sets, tops_of_size
 
 # What the ceiling is chosen from. Leave-one-out alone fails where two words say the same.
 BEST_OF = ("leave-one-out", "gradient-x-input", "contribution")
@@ -50,7 +50,7 @@ TESTS = {
 CURVES = ("probability_drop", "accuracy_drop", "kept_own", "kept_gold")
 ON_CURVES = ("attention", *BEST_OF, "random")
 
-Documents = Int[ndarray, " some"]
+Rows = Int[ndarray, " some"]
 
 
 @questions.register("telling")
@@ -63,27 +63,27 @@ class Telling(Question):
     asks = "Take its top words away: does the decision fall? Keep only them: does it stand?"
     tests = tuple(TESTS.values())
 
-    def measure(self, chunk: Chunk) -> Measured:
+    def measure(self, group: DocumentGroup) -> Measured:
         """Every test for attention, each candidate of the ceiling, and random rankings.
 
         The sampled documents also get greedy erasure, every other measure, and curves.
         """
-        subject, reading, settings = chunk.subject, chunk.reading, chunk.settings
-        everyone, sample = np.arange(len(reading.weights)), np.flatnonzero(chunk.is_sampled)
+        subject, reading, settings = group.subject, group.reading, group.settings
+        everyone, sample = np.arange(len(reading.weights)), np.flatnonzero(group.is_sampled)
         rankings = {"attention": reading.weights} | {
-            measure: chunk.importance(measure) for measure in BEST_OF if measure in subject.measures
+            measure: group.importance(measure) for measure in BEST_OF if measure in subject.measures
         }
         # Over all words: within the support of sparse attention there may be nothing to rank.
-        at_random = list(chunk.rng.random((settings.random_draws, *reading.weights.shape)))
-        columns = _tested(chunk, everyone, [*rankings.values(), *at_random])
+        at_random = list(group.rng.random((settings.random_draws, *reading.weights.shape)))
+        columns = _tested(group, everyone, [*rankings.values(), *at_random])
         named = _named(columns[: len(rankings)], rankings)
         named |= _named([np.mean(columns[len(rankings) :], axis=0)], ["random"])
         if not len(sample):
-            return Measured(named, _empty_curves(chunk))
+            return Measured(named, _empty_curves(group))
         leave_one_out = rankings.get("leave-one-out", reading.weights)
         further = {
             GREEDY: erase_greedily(
-                chunk.judge,
+                group.judge,
                 reading,
                 sample,
                 leave_one_out,
@@ -92,17 +92,17 @@ class Telling(Question):
             )
         }
         further |= {
-            measure: chunk.importance(measure)
+            measure: group.importance(measure)
             for measure in subject.measures
             if measure not in rankings and measure != "random"
         }
-        of_sample = _tested(chunk, sample, list(further.values()))
+        of_sample = _tested(group, sample, list(further.values()))
         for name, column in _named(of_sample, further).items():
             named[name] = np.full(len(reading.weights), np.nan)
             named[name][sample] = column
-        return Measured(named, _curves(chunk, sample, rankings | {"random": at_random[0]}))
+        return Measured(named, _curves(group, sample, rankings | {"random": at_random[0]}))
 
-    def conclude(self, found: Found) -> Conclusion:
+    def conclude(self, found: Findings) -> Conclusion:
         """Each test between random rankings and the best measure."""
         columns = found.columns
         tests = []
@@ -134,21 +134,21 @@ class Erased:
 
 
 def _erased(
-    chunk: Chunk,
-    some: Documents,
+    group: DocumentGroup,
+    some: Rows,
     rankings: Iterable[Ranking],
     sizes: Int[ndarray, "documents steps"],
 ) -> list[Erased]:
     """Each ranking's top words deleted and kept; each different set of words predicted once."""
-    reading = chunk.reading
+    reading = group.reading
     tops = [tops_of_size(reading, ranking, sizes)[some] for ranking in rankings]
     rest = [reading.is_token[some][:, None] & ~top for top in tops]
-    probabilities = predict_sets(chunk.judge, reading, some, [*rest, *tops])
-    whole = chunk.judge.judged(reading)[some]
+    probabilities = predict_sets(group.judge, reading, some, [*rest, *tops])
+    whole = group.judge.judged(reading)[some]
     prediction, rows = whole.argmax(axis=1), np.arange(len(some))
     return [
         Erased(
-            chunk.labels[some],
+            group.labels[some],
             prediction,
             whole[rows, prediction],
             without[rows, :, prediction],
@@ -163,13 +163,13 @@ def _erased(
 
 
 def _tested(
-    chunk: Chunk, some: Documents, rankings: Iterable[Ranking]
+    group: DocumentGroup, some: Rows, rankings: Iterable[Ranking]
 ) -> list[Float[ndarray, "tests some"]]:
     """All tests of each ranking on some documents, in the order of `TESTS`."""
-    lengths = chunk.reading.is_token.sum(axis=1)
-    sizes = np.stack([top_k(part, lengths) for part in chunk.settings.fractions], axis=1)
+    lengths = group.reading.is_token.sum(axis=1)
+    sizes = np.stack([top_k(part, lengths) for part in group.settings.fractions], axis=1)
     results = []
-    for erased in _erased(chunk, some, rankings, sizes):
+    for erased in _erased(group, some, rankings, sizes):
         labels, prediction = erased.labels, erased.prediction
         drop = accuracy_drop(labels, prediction, erased.prediction_without)
         gold = post_hoc_accuracy_gold(labels, erased.prediction_only)
@@ -195,14 +195,14 @@ def _named(
 
 
 def _curves(
-    chunk: Chunk, sample: Documents, rankings: dict[str, Ranking]
+    group: DocumentGroup, sample: Rows, rankings: dict[str, Ranking]
 ) -> dict[str, Float[ndarray, "documents steps"]]:
     """What deleting or keeping the top 1, 2, … words does; NaN beyond a document's words."""
-    steps = np.array(chunk.settings.curve)
-    sizes = np.repeat(steps[None], len(chunk.labels), axis=0)
-    is_long_enough = chunk.reading.is_token.sum(axis=1)[sample][:, None] > steps
-    curves = _empty_curves(chunk)
-    all_erased = _erased(chunk, sample, rankings.values(), sizes)
+    steps = np.array(group.settings.curve)
+    sizes = np.repeat(steps[None], len(group.labels), axis=0)
+    is_long_enough = group.reading.is_token.sum(axis=1)[sample][:, None] > steps
+    curves = _empty_curves(group)
+    all_erased = _erased(group, sample, rankings.values(), sizes)
     for name, erased in zip(rankings, all_erased, strict=True):
         labels, prediction = erased.labels[:, None], erased.prediction[:, None]
         right_whole, right_without = (
@@ -220,13 +220,13 @@ def _curves(
     return curves
 
 
-def _empty_curves(chunk: Chunk) -> dict[str, Float[ndarray, "documents steps"]]:
-    shape = (len(chunk.labels), len(chunk.settings.curve))
-    names = [m for m in ON_CURVES if m in (*chunk.subject.measures, "random")]
+def _empty_curves(group: DocumentGroup) -> dict[str, Float[ndarray, "documents steps"]]:
+    shape = (len(group.labels), len(group.settings.curve))
+    names = [m for m in ON_CURVES if m in (*group.subject.measures, "random")]
     return {f"{curve}_{m}": np.full(shape, np.nan) for curve in CURVES for m in names}
 
 
-def _curve_table(found: Found) -> Table:
+def _curve_table(found: Findings) -> Table:
     """Means of the curves: one row per measure and number of words."""
     rows = []
     curves = found.measured.curves
@@ -245,7 +245,7 @@ def _curve_table(found: Found) -> Table:
     return tuple(rows)
 
 
-def _measure_table(found: Found) -> Table:
+def _measure_table(found: Findings) -> Table:
     """Every measure on the sampled documents, best first: what may be shown instead."""
     columns, bootstrap = found.columns, found.settings.bootstrap
     known = [m for m in found.subject.measures if m != "random"]

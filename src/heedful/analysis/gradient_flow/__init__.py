@@ -1,0 +1,1 @@
+"""Sun & Lu's terms of gradient flow: of formulas, of models, along a training."""

@@ -1,0 +1,169 @@
+"""`heedful.audit` and `heedful.explain`: what people call, whatever classifier they have."""
+
+import sys
+import warnings
+from collections.abc import Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import torch
+from sklearn.utils.validation import check_is_fitted
+
+from heedful.auditing.deep import check_same_documents, twins_wanted
+from heedful.auditing.explanation import explain_with, subject_of_any
+from heedful.auditing.questions import AuditSettings
+from heedful.auditing.results import Audit
+from heedful.auditing.run_audit import AuditPlan, prepare_audit
+from heedful.auditing.subjects.base import Judge, Subject
+from heedful.auditing.subjects.classifier import ClassifierSubject
+from heedful.auditing.subjects.retrained import Twins, train_twins
+from heedful.config import at_least, seconds_in
+from heedful.errors import DataError, DataWarning
+from heedful.estimator import Classifier, Labels, as_labels, as_texts
+from heedful.importance.base import Measure
+from heedful.importance.explanation import USUAL_MEASURES, Explanation
+from heedful.jobs.progress import JobLines
+from heedful.model.precision import Precision
+from heedful.runs import RunFolder
+from heedful.storage import held
+from heedful.text.documents import Document, Documents
+from heedful.training.trained import Trained
+
+
+def audit(
+    classifier: object,
+    documents: Documents | Sequence[str],
+    settings: AuditSettings | None = None,
+    asked: Sequence[str] | None = None,
+    *,
+    labels: Labels | None = None,
+    sample: int | None = None,
+    budget: str | float | None = None,
+    include_trained: bool = False,
+    measures: Sequence[Measure] = (),
+    precision: Precision = "auto",
+    judge: Judge | None = None,
+    deep: str | Path | None = None,
+    training: tuple[Any, ...] | None = None,
+    tokenizer: object = None,
+    readout: str = "last-cls",
+    name: str = "classifier",
+) -> Audit:
+    """Ask whether a classifier's attention explains its decisions on some documents.
+
+    The classifier is a fitted `Classifier`, a `ModuleAdapter` of any PyTorch module, anything that
+    keeps the protocol of `Subject`, or a Hugging Face sequence classifier: a model with its
+    `tokenizer`, a pair of them, or a pipeline, whose attention is read out as `readout` says
+    (docs/transformers.md has several at once). `labels` go with documents that are plain texts.
+    `sample` audits that many documents, drawn at random; `budget` ("90s", "5m", "1h" or seconds)
+    as many as fit in the time. Documents that a `Classifier` was trained on, and dev documents,
+    which chose its best epoch, are left out with a warning unless `include_trained`. `measures` are
+    further ones of importance, for a `Classifier`. `precision` "fp32" forbids bf16 for shortened
+    texts on a GPU, which is checked before it is used. With `deep`, a folder, about twenty twins of
+    a `Classifier` are trained there for the questions that need retrained models; `training` are
+    the texts and labels that it was fitted on, and dev where it had one.
+    """
+    documents = _as_documents(documents, labels)
+    at_least(1, sample=sample)
+    seconds = None if budget is None else seconds_in(budget)
+    plan = AuditPlan(settings or AuditSettings(), asked, sample, seconds, include_trained)
+    if measures and not isinstance(classifier, Classifier):
+        raise DataError(
+            "further measures are for a fitted heedful.Classifier, whose inside they look at; "
+            f"{type(classifier).__name__} is audited with its own."
+        )
+    if "transformers" in sys.modules:  # else nobody can have made a model of it
+        from heedful.auditing.subjects.huggingface.audit_readings import audit_readings
+        from heedful.auditing.subjects.huggingface.loading import of_anything
+        from heedful.auditing.subjects.huggingface.readings import subjects_of
+
+        if (loaded := of_anything(classifier, tokenizer, precision)) is not None:
+            if deep is not None or judge is not None:
+                raise DataError(
+                    "deep and judge are not for a Hugging Face model, audited as it is."
+                )
+            loaded, documents, _ = loaded.with_labels_of(documents)
+            subjects, _ = subjects_of(loaded, [readout])
+            (found,) = audit_readings(loaded, subjects, documents, plan).audits.values()
+            return found
+    twins = None
+    if deep is not None:
+        if judge is not None:
+            raise DataError("a deep audit from Python judges by the model itself: drop `judge`.")
+        with held(deep):
+            twins = _train_twins(classifier, plan.settings, asked, Path(deep), training)
+    subject = _as_subject(classifier, measures, precision)
+    prepared = prepare_audit(
+        subject, documents, plan, about={"name": name}, judge=judge, twins=twins
+    )
+    if prepared.chosen.note:
+        advice = "include_trained=True audits them too"
+        warnings.warn(f"{prepared.chosen.note}; {advice}.", DataWarning, stacklevel=2)
+    return prepared.run()
+
+
+def _as_subject(classifier: object, measures: Sequence[Measure], precision: Precision) -> Subject:
+    """What an audit sees of whatever was given."""
+    if isinstance(classifier, Classifier):
+        check_is_fitted(classifier)
+        return ClassifierSubject(classifier.trained_, measures, precision)
+    return subject_of_any(classifier)
+
+
+def explain(
+    classifier: object,
+    text: str,
+    measures: Sequence[Measure] | None = None,
+    *,
+    tokenizer: object = None,
+    readout: str = "last-cls",
+) -> Explanation:
+    """One text, word by word, as a classifier sees it.
+
+    The classifier is whatever `audit` takes; a Hugging Face model is given and read out as there.
+    Without `measures`, the usual ones that it has are shown; attention is always among them.
+    """
+    if isinstance(classifier, Classifier):
+        return classifier.explain(text, USUAL_MEASURES if measures is None else measures)
+    return explain_with(subject_of_any(classifier, tokenizer, readout), text, measures)
+
+
+def _train_twins(
+    classifier: object,
+    settings: AuditSettings,
+    asked: Sequence[str] | None,
+    folder: Path,
+    training: tuple[Any, ...] | None,
+) -> Twins:
+    """The twins of a fitted classifier, which is kept beside them."""
+    if not isinstance(classifier, Classifier) or training is None:
+        raise DataError(
+            "a deep audit trains twins of a fitted heedful.Classifier: give the texts and labels "
+            "that it was fitted on as `training`."
+        )
+    check_is_fitted(classifier)
+    task = classifier.task(*training)
+    check_same_documents(classifier.trained_, task)
+    run = folder / "itself"
+    if not RunFolder(run).is_finished:
+        classifier.save(run)
+    kept = Trained.load(run).model.state_dict()
+    if any(not torch.equal(kept[n], p.cpu()) for n, p in classifier.model_.state_dict().items()):
+        raise DataError(f"{folder} holds twins of another classifier. Choose another folder.")
+    wanted = twins_wanted(settings, classifier.trained_.settings, asked)
+    with JobLines() if classifier.show_progress else nullcontext() as watcher:
+        return train_twins(
+            wanted, run, task, folder, chosen_words=settings.chosen_words, watcher=watcher
+        )
+
+
+def _as_documents(documents: Documents | Sequence[str], labels: Labels | None) -> Documents:
+    """Documents as they are, or texts with their labels."""
+    if isinstance(documents, Documents):
+        if labels is not None:
+            raise DataError("these documents carry their labels: drop `labels`, or give texts.")
+        return documents
+    texts = as_texts(documents)
+    known = [None] * len(texts) if labels is None else map(str, as_labels(texts, labels))
+    return Documents(map(Document, texts, known))

@@ -1,0 +1,94 @@
+"""One text explained by whatever can be audited: any subject, and what a subject is made of.
+
+    pipeline, (model, tokenizer), ModuleAdapter, Subject ──> Subject ── text ──> Explanation
+
+Unlike `importance.explanation`, nothing is known here of the inside of the model: a subject says
+which measures it has, and words are deleted in its own way.
+"""
+
+import sys
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray
+
+from heedful.auditing.subjects.base import Subject
+from heedful.auditing.subjects.modules.adapter import ModuleAdapter
+from heedful.auditing.subjects.modules.subject import ModuleSubject
+from heedful.errors import ConfigError, DataError
+from heedful.importance.base import Measure
+from heedful.importance.explanation import (
+    NO_WORDS,
+    USUAL_MEASURES,
+    Explanation,
+    IsKept,
+    with_deletions,
+)
+
+
+def explain_with(
+    subject: Subject, text: str, measures: Sequence[Measure] | None = None
+) -> Explanation:
+    """Explain the class that a subject gives a text; by default with the usual measures it has."""
+    names = _names(subject, measures)
+    reading = subject.read([text])
+    offsets = reading.offsets[0]
+    if not len(offsets):
+        raise DataError(NO_WORDS)
+    explanation = Explanation(
+        text,
+        offsets,
+        subject.classes,
+        reading.probabilities[0],
+        {name: subject.importance(reading, name)[0, : len(offsets)] for name in names},
+        (),
+    )
+
+    def predict_kept(is_kept: IsKept) -> Float[ndarray, "variants classes"]:
+        return subject.predict_kept(reading, np.zeros(len(is_kept), dtype=np.int64), is_kept)
+
+    return with_deletions(explanation, predict_kept)
+
+
+def subject_of_any(given: object, tokenizer: object = None, readout: str = "last-cls") -> Subject:
+    """What can be asked of a model of somebody else's.
+
+    It is a subject already, a `ModuleAdapter`, or a Hugging Face sequence classifier: a model with
+    its `tokenizer`, a pair of them, or a pipeline, whose attention is read out as `readout` says.
+    """
+    if isinstance(given, Subject):
+        return given
+    if isinstance(given, ModuleAdapter):
+        return ModuleSubject(given)
+    if "transformers" in sys.modules:  # else nobody can have made a model of it
+        from heedful.auditing.subjects.huggingface.loading import of_anything
+        from heedful.auditing.subjects.huggingface.subject import subject_of
+        from heedful.readouts import readouts
+
+        if (loaded := of_anything(given, tokenizer)) is not None:
+            return subject_of(loaded.model, readouts.make(readout), loaded.classes)
+    raise DataError(
+        f"{type(given).__name__} cannot be read: give a fitted heedful.Classifier, a Hugging "
+        "Face sequence classifier with its tokenizer, a heedful.ModuleAdapter of any other module "
+        "(docs/any-module.md), or a heedful Subject."
+    )
+
+
+def _names(subject: Subject, measures: Sequence[Measure] | None) -> list[str]:
+    """The measures that are wanted; one that the subject has not is refused."""
+    if measures is None:
+        return [measure for measure in USUAL_MEASURES if measure in subject.measures]
+    names = []
+    for measure in measures:
+        if not isinstance(measure, str):
+            raise ConfigError(
+                "a measure of your own looks inside a fitted heedful.Classifier; here, measures "
+                f"are given by name. Available: {', '.join(subject.measures)}."
+            )
+        if measure.partition(":")[0] not in subject.measures:
+            raise ConfigError(
+                f"this model cannot give {measure}. Available: {', '.join(subject.measures)}."
+            )
+        names.append(measure)
+    return names

@@ -1,0 +1,326 @@
+"""What an audit found, as records: made by `audit.py`, saved here, shown by the report.
+
+Knows nothing of models, so that a report can be made of a saved audit anywhere. A saved audit is a
+folder with `audit.json` (answers and evidence) and `per_example.parquet` (a row per document).
+"""
+
+import io
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray
+
+from heedful import runs, storage
+from heedful.auditing import operating_points
+from heedful.auditing.bootstrap import Score
+from heedful.auditing.metrics.base import Better
+from heedful.auditing.operating_points import OperatingPoint, OperatingPoints
+from heedful.auditing.results_schema import check_stored
+from heedful.auditing.verdict import SENTENCES, Judgement, Verdict
+from heedful.errors import ConfigError, RunError, UnknownName, missing_packages_named, percent
+from heedful.runs import RunFolder
+from heedful.text.documents import whole_characters
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+SCHEMA = 2
+Column = Float[ndarray, " documents"]
+Table = tuple[Mapping[str, Any], ...]
+"""Rows of plain values: evidence behind a figure."""
+
+
+@dataclass(frozen=True)
+class TestResult:
+    """One test of a question, between its controls."""
+
+    __test__ = False  # pytest: not a test case
+
+    question: str
+    name: str
+    better: Better
+    score: Score
+    judgement: Judgement
+    note: str = ""
+    column: str | None = None  # a number per document behind it; None: it is of all together
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What an audit found on one question."""
+
+    question: str
+    asks: str
+    judgement: Judgement | None  # None: not asked
+    tests: tuple[TestResult, ...]
+    reason: str = ""  # why it was not asked
+
+
+@dataclass(frozen=True)
+class ShownDocument:
+    """A document drawn as a heat map, and why it was picked."""
+
+    why: str
+    place: int  # its row in the table of documents
+    text: str
+    label: str | None
+    prediction: str
+    probability: float
+    offsets: tuple[tuple[int, int], ...]  # of its words, in characters of `text`
+    scores: Mapping[str, tuple[float, ...]]  # by measure, attention first; one number per word
+
+
+@dataclass(frozen=True)
+class Audit:
+    """All answers, the evidence and the numbers per document behind them, and the verdict.
+
+    `evidence` holds small tables by name:
+
+        curves    measure, k, probability_drop, accuracy_drop, kept_own, kept_gold, documents
+        measures  measure, comprehensiveness, low, high, sufficiency, documents, and its paired gain
+                  over attention (over_attention, …_low, …_high); best first
+        flips     top_flips, other_flips, documents, share: Serrano & Smith's four cells
+        words     word, kind (a label or "neutral"), attention_score, polarity, weight, occurrences
+        frontier  model, adversary_weight, jsd, tvd, is_on_frontier: trained adversaries (deep)
+        facts     question, name, mean, low, high, documents, note: means without controls
+    """
+
+    verdict: Verdict
+    answers: tuple[Answer, ...]
+    texts: tuple[str, ...]
+    labels: tuple[str | None, ...]
+    predictions: tuple[str, ...]
+    columns: dict[str, Column]  # one number per document; NaN where it was not asked
+    evidence: dict[str, Table]
+    shown: tuple[ShownDocument, ...]
+    instead: str  # what may be shown instead, in a sentence
+    single_words: int  # documents of one word: left out
+    available: int  # documents there were to choose from
+    about: dict[str, Any] = field(default_factory=dict)  # what was audited: name, data, accuracy, …
+    settings: dict[str, Any] = field(default_factory=dict)
+    calibration: OperatingPoints = field(  # that it was judged by
+        default_factory=lambda: operating_points.shipped()
+    )
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in words."""
+        return SENTENCES[self.verdict]
+
+    @property
+    def caveat(self) -> str:
+        """What the verdict rests on, in a sentence."""
+        tests = [test for answer in self.answers for test in answer.tests]
+        judged = [test.name for test in tests if test.judgement != "reported"]
+        otherwise = [name for name in judged if name not in self.calibration.cuts]
+        ways = [f"by {self.calibration.origin}"] if len(otherwise) < len(judged) else []
+        ways += [f"{', '.join(otherwise)} by points of accuracy"] if otherwise else []
+        unasked = [answer.question for answer in self.answers if answer.judgement is None]
+        silent = f" Not asked: {', '.join(unasked)}." if unasked else ""
+        told = ", ".join([f"{len(judged)} of {len(tests)} tests are judged", *ways])
+        return f"{told}.{silent}"
+
+    @property
+    def accuracies(self) -> dict[str, str]:
+        """Accuracy on the audited documents, and on the run's whole test part where it is known."""
+        found = {
+            "audited": (self.about.get("accuracy"), self.about.get("labelled_documents")),
+            "test": (self.about.get("test_accuracy"), self.about.get("test_documents")),
+        }
+        named = {"audited": "the {} audited documents", "test": "all {} test documents"}
+        return {
+            which: f"{percent(share)} on {named[which].format(f'{count:,}')}"
+            for which, (share, count) in found.items()
+            if isinstance(share, float) and isinstance(count, int)
+        }
+
+    @property
+    def documents(self) -> int:
+        """How many documents were audited."""
+        return len(self.texts)
+
+    def answer(self, question: str) -> Answer:
+        """The answer to one question."""
+        for answer in self.answers:
+            if answer.question == question:
+                return answer
+        known = ", ".join(answer.question for answer in self.answers)
+        raise UnknownName(f"no answer to a question named {question!r}. Asked: {known}.")
+
+    def to_frame(self) -> "DataFrame":
+        """A row per document: text, label, prediction and every number behind the tests."""
+        import pandas
+
+        described = {
+            "text": [whole_characters(text) for text in self.texts],  # Parquet takes no others
+            "label": self.labels,
+            "prediction": self.predictions,
+        }
+        return pandas.DataFrame(described | self.columns)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the rows per document, as plain data."""
+        return {
+            "schema": SCHEMA,
+            "verdict": self.verdict,
+            "sentence": self.sentence,
+            "instead": self.instead,
+            "documents": self.documents,
+            "documents_available": self.available,
+            "documents_of_one_word": self.single_words,
+            "answers": [_plain_answer(answer) for answer in self.answers],
+            "cuts": self.calibration.cuts,
+            "calibration": plain(self.calibration.to_dict()),
+            "about": self.about,
+            "settings": plain(self.settings),
+            "evidence": {name: plain(list(rows)) for name, rows in self.evidence.items()},
+            "shown": [plain(asdict(document)) for document in self.shown],
+        }
+
+    def save(self, path: str | Path) -> None:
+        """Write audit.json and per_example.parquet into a folder."""
+        folder = RunFolder(Path(path))
+        buffer = io.BytesIO()
+        self.to_frame().to_parquet(buffer)
+        with storage.held(folder.path):
+            folder.write_bytes(runs.PER_EXAMPLE, buffer.getvalue())
+            folder.write_json(runs.AUDIT, self.to_dict())
+
+    def to_html(self, path: str | Path) -> None:
+        """Write the report: one HTML file that needs no network."""
+        with missing_packages_named("the report"):
+            from heedful.report import write_report
+
+            write_report(path, {str(self.about.get("name", "model")): self})
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Audit":
+        """The audit that `save` wrote."""
+        import pandas
+
+        folder = RunFolder(Path(path))
+        if not (folder.path / runs.AUDIT).is_file():
+            raise RunError(
+                f"{path} holds no audit: {runs.AUDIT} is missing. Make one with `heedful audit`."
+            )
+        stored = folder.read_json(runs.AUDIT)
+        if stored.get("schema") != SCHEMA:
+            raise RunError(
+                f"{folder.path / runs.AUDIT} has schema {stored.get('schema')!r}, and this version "
+                f"reads {SCHEMA}. Audit again."
+            )
+        try:
+            check_stored(stored)
+        except ConfigError as error:
+            raise RunError(
+                f"{folder.path / runs.AUDIT} is not as heedful wrote it: {error} Audit again."
+            ) from None
+        try:
+            frame = pandas.read_parquet(io.BytesIO(folder.read_bytes(runs.PER_EXAMPLE)))
+            return cls._from(stored, frame)
+        except (LookupError, TypeError, ValueError, AttributeError, OSError) as error:
+            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise RunError(
+                f"the files of the audit {path} do not fit together ({reason})."
+            ) from None
+
+    @classmethod
+    def _from(cls, stored: dict[str, Any], frame: "DataFrame") -> "Audit":
+        described = {name: tuple(frame.pop(name)) for name in ("text", "label", "prediction")}
+        labels = (label if isinstance(label, str) else None for label in described["label"])
+        if not all(isinstance(one, str) for one in (*described["text"], *described["prediction"])):
+            raise ValueError("a text or a prediction is no string")
+        return cls(
+            verdict=stored["verdict"],
+            answers=tuple(map(_read_answer, stored["answers"])),
+            texts=described["text"],
+            labels=tuple(labels),
+            predictions=described["prediction"],
+            columns={str(name): frame[name].to_numpy(dtype=np.float64) for name in frame},
+            evidence={name: tuple(rows) for name, rows in stored["evidence"].items()},
+            shown=tuple(map(_read_shown, stored["shown"])),
+            instead=stored["instead"],
+            single_words=stored["documents_of_one_word"],
+            available=stored["documents_available"],
+            about=stored["about"],
+            settings=stored["settings"],
+            calibration=_read_calibration(stored),
+        )
+
+
+def plain(value: Any) -> Any:
+    """Data that JSON can hold: what is not a number becomes null."""
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _plain_answer(answer: Answer) -> dict[str, Any]:
+    tests = [plain(asdict(test)) for test in answer.tests]
+    facts = {"question": answer.question, "asks": answer.asks, "reason": answer.reason}
+    return {**facts, "judgement": answer.judgement or "not asked", "tests": tests}
+
+
+def _read_calibration(stored: dict[str, Any]) -> OperatingPoints:
+    """What an audit was judged by; the oldest hold nothing but cuts, which nobody had measured."""
+    if "calibration" in stored:
+        return OperatingPoints.from_dict(stored["calibration"])
+    questions = {
+        test["name"]: answer["question"] for answer in stored["answers"] for test in answer["tests"]
+    }
+    return OperatingPoints(
+        tuple(
+            OperatingPoint(questions.get(test, ""), test, float(cut), True, None, None, None)
+            for test, cut in stored.get("cuts", {}).items()
+        )
+    )
+
+
+def _read_answer(stored: dict[str, Any]) -> Answer:
+    judgement = None if stored["judgement"] == "not asked" else stored["judgement"]
+    tests = tuple(map(_read_test, stored["tests"]))
+    return Answer(stored["question"], stored["asks"], judgement, tests, stored["reason"])
+
+
+def _read_test(stored: dict[str, Any]) -> TestResult:
+    return TestResult(**{**stored, "score": _read_score(stored["score"])})
+
+
+def _read_score(stored: dict[str, Any]) -> Score:
+    def number(value: float | None) -> float:
+        return math.nan if value is None else float(value)
+
+    def interval(pair: list[float | None]) -> tuple[float, float]:
+        return (number(pair[0]), number(pair[1]))
+
+    return Score(
+        value=number(stored["value"]),
+        floor=number(stored["floor"]),
+        ceiling=number(stored["ceiling"]),
+        score=number(stored["score"]),
+        interval=interval(stored["interval"]),
+        spread_interval=interval(stored["spread_interval"]),
+        documents=stored["documents"],
+        left_out=stored["left_out"],
+    )
+
+
+def _read_shown(stored: dict[str, Any]) -> ShownDocument:
+    offsets = tuple((start, end) for start, end in stored["offsets"])
+    scores = {
+        measure: tuple(math.nan if number is None else float(number) for number in numbers)
+        for measure, numbers in stored["scores"].items()
+    }
+    probability = float(stored["probability"])
+    return ShownDocument(
+        **{**stored, "probability": probability, "offsets": offsets, "scores": scores}
+    )

@@ -1,0 +1,1 @@
+"""What an audit sees: our own classifiers, plain functions, modules, Hugging Face models."""

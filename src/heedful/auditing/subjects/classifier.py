@@ -1,0 +1,183 @@
+"""A trained classifier of heedful under audit."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from numpy import ndarray
+
+from heedful.auditing.subjects.base import (
+    Attentions,
+    Decides,
+    KnowsWords,
+    Probabilities,
+    Reading,
+    ShowsStates,
+    States,
+    Words,
+)
+from heedful.auditing.subjects.erasure import leave_one_out
+from heedful.counterfactual import Counterfactual
+from heedful.errors import ConfigError
+from heedful.importance import importances
+from heedful.importance.base import Measure, ready
+from heedful.importance.influence import influence
+from heedful.importance.word_subsets import logits_of_kept
+from heedful.model.classifier import AttentionClassifier
+from heedful.model.decision import decide_many
+from heedful.model.digest import weights_digest
+from heedful.model.precision import Precision, Rounded
+from heedful.model.pretrained import PretrainedEncoder
+from heedful.text.token_classes import classify_tokens
+from heedful.text.vocabulary import SPECIAL_WORDS
+from heedful.training.trained import Exposure, Trained
+
+
+class ClassifierSubject(Decides, ShowsStates, KnowsWords):
+    """A trained attention classifier, with further measures of importance where some are given."""
+
+    def __init__(
+        self,
+        trained: Trained,
+        measures: Sequence[Measure] = (),
+        precision: Precision = "auto",
+    ) -> None:
+        if not isinstance(trained.model, AttentionClassifier):
+            raise ConfigError(
+                "an audit asks about attention, and this classifier has none: it was built with "
+                f"pooling = {trained.settings.model.pooling!r}."
+            )
+        self.trained = trained
+        self.model: AttentionClassifier = trained.model
+        self._precision = precision
+        self._measures = ready([*importances, *measures])
+        self.measures = tuple(self._measures)
+        self.classes = trained.classes
+        self.vocabulary = trained.tokenizer.words
+        self.token_classes = classify_tokens(trained.label_counts)
+        self._is_pretrained = isinstance(self.model.encoder, PretrainedEncoder)
+        gains = self._is_pretrained and trained.device.type == "cuda"
+        self._rounded = Rounded(is_wanted=gains and precision == "auto")
+        self._memory_notes: dict[str, None] = {}  # each once, in order
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Whether texts were rounded, and whether memory sufficed."""
+        return [*self._rounded.notes, *self._memory_notes]
+
+    @property
+    def reads_side_by_side(self) -> bool:
+        """On a CPU, where small steps gain more from it than from many threads each.
+
+        Further measures may hang on to the model while they work, so they go one after the other.
+        """
+        has_further = len(self.measures) > len(importances)
+        return self.trained.device.type == "cpu" and not has_further
+
+    @property
+    def identity(self) -> dict[str, object]:
+        """The weights, and how exactly they are computed with."""
+        return {"model": weights_digest(self.model), "precision": self._precision}
+
+    def describe(self) -> dict[str, object]:
+        """What the model is and how it scored on its own test part."""
+        return self.trained.describe()
+
+    def exposure(self, texts: Sequence[str]) -> Exposure:
+        """Which texts it was trained on, and which chose its best epoch."""
+        return self.trained.exposure(texts)
+
+    def read(self, texts: Sequence[str]) -> Reading:
+        """Words, weights and probabilities of some texts."""
+        batches = self.trained.batches(texts)
+        batch = batches.whole()
+        with torch.no_grad():
+            trace = self.model(batch)
+        return Reading(
+            texts=tuple(texts),
+            is_token=batch.is_token.cpu().numpy(),
+            weights=trace.weights.double().cpu().numpy(),
+            probabilities=trace.logits.double().softmax(dim=-1).cpu().numpy(),
+            offsets=tuple(self.trained.tokenizer.offsets(text) for text in texts),
+            inner=(batch, trace),
+            cut=batches.documents.cut,
+        )
+
+    def predict_kept(
+        self,
+        reading: Reading,
+        document: Int[ndarray, " variants"],
+        is_kept: Bool[ndarray, "variants words"],
+    ) -> Float[ndarray, "variants classes"]:
+        """Probabilities of shortened documents, the deleted words physically gone."""
+        batch, _ = reading.inner
+
+        def run(rows: Int[ndarray, " rows"]) -> Float[ndarray, "rows classes"]:
+            logits = logits_of_kept(self.model, batch, document[rows], is_kept[rows], self._note)
+            return logits.double().softmax(dim=-1).cpu().numpy()
+
+        return self._rounded.read(run, len(document))
+
+    def _note(self, note: str) -> None:
+        self._memory_notes[note] = None
+
+    def importance(self, reading: Reading, measure: str) -> Words:
+        """Signed importance of each word for the prediction."""
+        if measure == "leave-one-out" and self._is_pretrained:
+            return leave_one_out(self, reading)  # no shortcut is lost, and bf16 may be gained
+        batch, _ = reading.inner
+        target = torch.from_numpy(reading.prediction).to(batch.labels)
+        measured = self._measures.get(measure) or importances.make(measure)
+        scores = measured(self.model, batch, target)
+        return scores.double().cpu().numpy()
+
+    def decide(
+        self, reading: Reading, attentions: Attentions
+    ) -> Float[ndarray, "documents attentions classes"]:
+        """Probabilities under other weights."""
+        _, trace = reading.inner
+        weights = torch.tensor(attentions).to(trace.hidden)
+        with torch.inference_mode():
+            logits = decide_many(self.model, trace.hidden, weights)
+            return logits.double().softmax(dim=-1).cpu().numpy()
+
+    def without_evidence(self, reading: Reading) -> Probabilities:
+        """Probabilities of a zero context."""
+        return self.decide(reading, np.zeros_like(reading.weights)[:, None])[:, 0]
+
+    def otherwise(self, reading: Reading, counterfactual: Counterfactual, seed: int) -> Attentions:
+        """What the counterfactual makes of the shown weights."""
+        batch, trace = reading.inner
+        shown = replace(trace, weights=torch.tensor(reading.weights).to(trace.weights))
+        rng = torch.Generator().manual_seed(seed)
+        return counterfactual(self.model, shown, batch, rng).double().cpu().numpy()
+
+    def word_ids(self, reading: Reading) -> Int[ndarray, "documents words"]:
+        """Places in the vocabulary; padding, unknown words and numbers have none."""
+        batch, _ = reading.inner
+        ids = batch.token_ids.cpu().numpy()
+        return np.where(ids >= len(SPECIAL_WORDS), ids, -1)
+
+    def states(self, reading: Reading) -> dict[str, States]:
+        """Embeddings, states, and those of the same encoder as it was before training."""
+        batch, trace = reading.inner
+        with torch.inference_mode():
+            untrained = self._untrained.encoder(trace.embedded, batch.is_token)
+        embedded = self.model.pooled_vectors(trace.embedded)
+        seen = {"embedded": embedded, "hidden": trace.hidden, "untrained": untrained}
+        return {name: states.float().cpu().numpy() for name, states in seen.items()}
+
+    def influence(self, reading: Reading) -> Float[ndarray, "documents words words"]:
+        """Shares of gradient lengths; see `importance.influence`."""
+        batch, _ = reading.inner
+        return influence(self.model, batch).double().cpu().numpy()
+
+    @cached_property
+    def _untrained(self) -> AttentionClassifier:
+        """The same parts with other random numbers in them."""
+        model = self.trained.untrained(seed=self.trained.settings.training.seed + 1)
+        assert isinstance(model, AttentionClassifier)
+        return model

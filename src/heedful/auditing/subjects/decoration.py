@@ -1,0 +1,86 @@
+"""A known liar: random weights shown beside the decisions of another subject."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+from numpy import ndarray
+
+from heedful.auditing.subjects.base import (
+    Attentions,
+    Decides,
+    Probabilities,
+    Reading,
+    Words,
+)
+from heedful.counterfactual import Counterfactual
+from heedful.counterfactual.adversarial import Adversarial
+from heedful.text.documents import fingerprints
+
+NOISE = 3.0  # of a decoration's scores: what Jain & Wallace start their adversary from
+
+
+class Decoration(Decides):
+    """A subject that shows random weights beside the decisions of another: a known liar.
+
+    Whatever weights one puts in its place, it decides as before.
+    """
+
+    def __init__(self, behind: Decides, seed: int = 0) -> None:
+        self.behind = behind
+        self.classes = behind.classes
+        self.measures = behind.measures
+        self.seed = seed
+
+    @property
+    def reads_side_by_side(self) -> bool:
+        """As the other subject."""
+        return self.behind.reads_side_by_side
+
+    def read(self, texts: Sequence[str]) -> Reading:
+        """The other subject's words and decisions, with weights that a text and the seed decide."""
+        reading = self.behind.read(texts)
+        noise = np.zeros_like(reading.weights)
+        for row, number in enumerate(fingerprints(texts).tolist()):
+            rng = np.random.default_rng([self.seed, number % 2**32])
+            noise[row] = NOISE * rng.standard_normal(noise.shape[1])
+        weights = np.exp(noise) * reading.is_token
+        total = weights.sum(axis=1, keepdims=True)
+        return replace(reading, weights=weights / np.maximum(total, 1e-300))
+
+    def predict_kept(
+        self,
+        reading: Reading,
+        document: Int[ndarray, " variants"],
+        is_kept: Bool[ndarray, "variants words"],
+    ) -> Float[ndarray, "variants classes"]:
+        """As the other subject."""
+        return self.behind.predict_kept(reading, document, is_kept)
+
+    def decide(
+        self, reading: Reading, attentions: Attentions
+    ) -> Float[ndarray, "documents attentions classes"]:
+        """The same probabilities, whatever the weights."""
+        count = attentions.shape[1]
+        return np.repeat(reading.probabilities[:, None], count, axis=1)
+
+    def without_evidence(self, reading: Reading) -> Probabilities:
+        """As the other subject."""
+        return self.behind.without_evidence(reading)
+
+    def importance(self, reading: Reading, measure: str) -> Words:
+        """As the other subject, except for attention, which is what is shown."""
+        return (
+            reading.weights if measure == "attention" else self.behind.importance(reading, measure)
+        )
+
+    def otherwise(self, reading: Reading, counterfactual: Counterfactual, seed: int) -> Attentions:
+        """As the other subject; an adversary, whom nothing holds back, takes the farthest there is.
+
+        That is all on the word with the least weight.
+        """
+        if not isinstance(counterfactual, Adversarial):
+            return self.behind.otherwise(reading, counterfactual, seed)
+        least = np.where(reading.is_token, reading.weights, np.inf).argmin(axis=1)
+        return np.eye(reading.weights.shape[1])[least][:, None]

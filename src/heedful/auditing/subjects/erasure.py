@@ -1,0 +1,109 @@
+"""Words taken away from documents, and what a judge then says."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+from numpy import ndarray
+
+from heedful.auditing.metrics.top import choose_top
+from heedful.auditing.subjects.base import Judge, Reading, Subject
+from heedful.errors import ConfigError
+
+Ranking = Float[ndarray, "documents words"]
+Sets = Bool[ndarray, "documents steps words"]
+
+
+def tops_of_size(
+    reading: Reading, ranking: Ranking, sizes: Int[ndarray, "documents steps"]
+) -> Sets:
+    """The top words of each document, for each size."""
+    steps = [
+        choose_top(ranking, reading.is_token, sizes[:, step]) for step in range(sizes.shape[1])
+    ]
+    return np.stack(steps, axis=1)
+
+
+def predict_sets(
+    judge: Judge, reading: Reading, some: Int[ndarray, " some"], sets: Sequence[Sets]
+) -> list[Float[ndarray, "documents steps classes"]]:
+    """Probabilities for every set of words; sets that come up again are predicted once.
+
+    Row i of each of `sets` belongs to document `some[i]` of the reading.
+    """
+    stacked = np.concatenate(sets, axis=1)
+    count, steps, words = stacked.shape
+    row = np.repeat(np.arange(count), steps)
+    flat = stacked.reshape(-1, words)
+    keys = np.concatenate(
+        [row[:, None].view(np.uint8).reshape(len(flat), -1), np.packbits(flat, axis=1)], axis=1
+    )
+    as_bytes = np.ascontiguousarray(keys).view(np.dtype((np.void, keys.shape[1]))).ravel()
+    _, first, inverse = np.unique(as_bytes, return_index=True, return_inverse=True)
+    unique = judge.predict_kept(reading, some[row[first]], flat[first])
+    probabilities = unique[inverse].reshape(count, steps, -1)
+    return np.split(probabilities, np.cumsum([part.shape[1] for part in sets])[:-1], axis=1)
+
+
+def shared_importance(
+    subject: Subject, reading: Reading, measure: str, noun: str
+) -> Ranking | None:
+    """What every subject can give, attention and leave-one-out; None for its other measures.
+
+    A measure that it has not is refused; `noun` is what the subject is called then.
+    """
+    if measure not in subject.measures:
+        known = ", ".join(subject.measures)
+        raise ConfigError(f"{noun} gives no {measure}. Known: {known}.")
+    if measure == "attention":
+        return reading.weights
+    return leave_one_out(subject, reading) if measure == "leave-one-out" else None
+
+
+def leave_one_out(judge: Judge, reading: Reading) -> Ranking:
+    """How far the probability of the prediction falls without each word."""
+    rows, places = np.nonzero(reading.is_token)
+    is_kept = reading.is_token[rows]
+    is_kept[np.arange(len(rows)), places] = False
+    without = judge.predict_kept(reading, rows, is_kept)
+    target, each = reading.prediction[rows], np.arange(len(rows))
+    scores = np.zeros(reading.weights.shape)
+    scores[rows, places] = reading.probabilities[rows, target] - without[each, target]
+    return scores
+
+
+def erase_greedily(
+    judge: Judge,
+    reading: Reading,
+    some: Int[ndarray, " some"],
+    importance: Ranking,
+    words: int,
+    candidates: int,
+) -> Ranking:
+    """Ranks words by deleting, again and again, the one whose loss hurts the prediction most.
+
+    Only the `candidates` most important words are tried, and `words` are deleted; all others rank
+    behind by their importance. Unlike leave-one-out it sees that two words say the same: once the
+    first is gone, the second matters.
+    """
+    order = np.where(reading.is_token, -importance, np.inf).argsort(axis=1, kind="stable")
+    rank = order.argsort(axis=1)
+    ranking = -rank.astype(np.float64)  # most important first, all at most 0
+    left = reading.is_token[some].copy()
+    is_candidate = left & (rank[some] < candidates)
+    prediction = judge.judged(reading)[some].argmax(axis=1)
+    for number in range(words):
+        open_rows = left.sum(axis=1) > 1
+        rows, places = np.nonzero(is_candidate & left & open_rows[:, None])
+        if not len(rows):
+            break
+        is_kept = left[rows]
+        is_kept[np.arange(len(rows)), places] = False
+        probabilities = judge.predict_kept(reading, some[rows], is_kept)
+        remaining = np.full(left.shape, np.inf)
+        remaining[rows, places] = probabilities[np.arange(len(rows)), prediction[rows]]
+        deleted = np.unique(rows)
+        worst = remaining[deleted].argmin(axis=1)
+        left[deleted, worst] = False
+        ranking[some[deleted], worst] = words - number
+    return ranking

@@ -1,0 +1,107 @@
+"""Any function from texts to probabilities under audit, with weights shown beside it."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+from numpy import ndarray
+
+from heedful.auditing.subjects.base import (
+    Probabilities,
+    Reading,
+    Subject,
+    Words,
+)
+from heedful.auditing.subjects.erasure import shared_importance
+from heedful.errors import DataError, counted
+from heedful.training.task import Label
+from heedful.training.trained import WordWeights
+
+
+class PlainSubject(Subject):
+    """Any function from texts to probabilities, with weights shown beside it.
+
+    `attend` gives the words of each text, as places in it, and their weights. A word is deleted by
+    writing the text without it, so leave-one-out is the one measure of importance there is.
+    """
+
+    measures = ("attention", "leave-one-out")
+
+    def __init__(
+        self,
+        predict: Callable[[list[str]], Probabilities],
+        attend: Callable[[list[str]], list[WordWeights]],
+        classes: Sequence[Label],
+    ) -> None:
+        self.predict = predict
+        self.attend = attend
+        self.classes = tuple(classes)
+
+    def read(self, texts: Sequence[str]) -> Reading:
+        """What the two functions say."""
+        shown = _checked_weights(self.attend(list(texts)), texts)
+        longest = max((len(words.weights) for words in shown), default=0)
+        weights = np.zeros((len(texts), max(1, longest)))
+        is_token = np.zeros(weights.shape, dtype=bool)
+        for row, words in enumerate(shown):
+            weights[row, : len(words.weights)] = words.weights
+            is_token[row, : len(words.weights)] = True
+        probabilities = self._predict(list(texts))
+        offsets = tuple(words.offsets for words in shown)
+        return Reading(tuple(texts), is_token, weights, probabilities, offsets)
+
+    def predict_kept(
+        self,
+        reading: Reading,
+        document: Int[ndarray, " variants"],
+        is_kept: Bool[ndarray, "variants words"],
+    ) -> Float[ndarray, "variants classes"]:
+        """The function on the kept words, one blank between two."""
+        shortened = []
+        for number, kept in zip(document.tolist(), is_kept, strict=True):
+            text, offsets = reading.texts[number], reading.offsets[number]
+            spans = offsets[kept[: len(offsets)]].tolist()
+            shortened.append(" ".join(text[start:end] for start, end in spans))
+        return self._predict(shortened)
+
+    def _predict(self, texts: list[str]) -> Probabilities:
+        found = np.asarray(self.predict(texts))
+        wanted = (len(texts), len(self.classes))
+        if found.shape != wanted or not np.issubdtype(found.dtype, np.number):
+            raise DataError(
+                f"predict should give one row of {len(self.classes)} probabilities per text; for "
+                f"{counted(len(texts), 'text')} it gave {found.dtype} of shape {found.shape}."
+            )
+        found = found.astype(np.float64)
+        if not (found >= 0).all() or not np.allclose(found.sum(axis=1), 1, atol=1e-3):
+            raise DataError("predict should give probabilities: rows of numbers that sum to 1.")
+        return found
+
+    def importance(self, reading: Reading, measure: str) -> Words:
+        """The shown weights, or how far the probability falls without each word."""
+        shared = shared_importance(self, reading, measure, "a plain function")
+        assert shared is not None  # it has no other measure
+        return shared
+
+
+def _checked_weights(shown: object, texts: Sequence[str]) -> list[WordWeights]:
+    """What `attend` gave, if it is one `WordWeights` per text that fits it."""
+    if not isinstance(shown, list) or len(shown) != len(texts):
+        raise DataError(f"attend should give a list of {counted(len(texts), 'WordWeights')}.")
+    for words, text in zip(shown, texts, strict=True):
+        if not isinstance(words, WordWeights):
+            raise DataError(f"attend should give WordWeights, not {type(words).__name__}.")
+        offsets, weights = np.asarray(words.offsets), np.asarray(words.weights)
+        is_inside = (offsets[:, 0] >= 0) & (offsets[:, 0] < offsets[:, 1])
+        if len(offsets) != len(weights) or not (is_inside & (offsets[:, 1] <= len(text))).all():
+            raise DataError(
+                f"attend should give a weight and a place for each word of the text {text!r:.60}."
+            )
+        if len(weights) and (
+            not (weights >= 0).all() or not np.isclose(weights.sum(), 1, atol=1e-3)
+        ):
+            raise DataError(
+                f"weights should be positive and sum to 1 over a text; those of {text!r:.60} sum "
+                f"to {weights.sum():.3g}."
+            )
+    return shown

@@ -1,0 +1,1 @@
+"""Hugging Face sequence classifiers, audited as they are, by one or more readings."""

@@ -1,0 +1,264 @@
+"""A Hugging Face classifier as an audit uses it: probabilities, attention read out, decisions
+under other weights, gradients. Packed by length, so that little is padding; nothing is changed.
+"""
+
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float
+from numpy import ndarray
+from torch import Tensor, nn
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+from heedful.auditing.subjects.huggingface.answer_cache import RememberedAnswers
+from heedful.auditing.subjects.huggingface.attention import (
+    CannotWatch,
+    Imposition,
+    Watch,
+    WordWeights,
+    as_it_was,
+    check_layers,
+    watching,
+)
+from heedful.auditing.subjects.huggingface.output_matrices import output_maps
+from heedful.auditing.subjects.huggingface.packing import Packer, Rows
+from heedful.auditing.subjects.huggingface.tokenization import (
+    PieceBatch,
+    PieceCutter,
+    Pieces,
+)
+from heedful.errors import ConfigError
+from heedful.model.digest import weights_digest
+from heedful.model.precision import Precision, Rounded
+from heedful.model.pretrained import most_positions
+from heedful.readouts import Attended, Readout
+from heedful.readouts.base import Squares
+
+CELLS_AT_ONCE = 2**25  # of all attention matrices that are kept at a time
+PROBE = ("some words to find out how the model reads", "two words")
+
+Reads = Literal["first", "last", "all"]
+Probabilities = Float[ndarray, "texts classes"]
+
+
+class TransformerModel:
+    """A sequence classifier and its tokenizer."""
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        tokenizer: PreTrainedTokenizerBase,
+        precision: Precision = "auto",
+    ) -> None:
+        self.model = model
+        self.precision = precision
+        gains = model.device.type == "cuda" and model.dtype == torch.float32
+        self.rounded = Rounded(is_wanted=gains and precision == "auto")
+        taken = inspect.signature(model.forward).parameters
+        names = [
+            name for name in ("input_ids", "attention_mask", "token_type_ids") if name in taken
+        ]
+        self.cutter = PieceCutter(tokenizer, most_positions(model, tokenizer), names)
+        self.packer = Packer(self.cutter, model.device)
+        self._remembered = RememberedAnswers(int(model.config.num_labels or 0))
+        self.reads: Reads = self._find_reads()
+        self.why_fixed = ""  # why other weights cannot be imposed; nothing if they can
+        self.layers, self.heads = self._find_attention()
+
+    def probabilities(self, texts: Sequence[str]) -> Probabilities:
+        """Class probabilities of each text; most that come again are not computed again."""
+        return self._remembered(texts, self._predict)
+
+    def attend(
+        self,
+        pieces: Sequence[Pieces],
+        readout: Callable[[Attended, PieceBatch], Tensor],
+        needs_gradients: bool = False,
+        needs_values: bool = False,
+    ) -> tuple[list[Tensor], Probabilities]:
+        """What `readout` makes of the attention to each text, a row each, and probabilities."""
+
+        def read(batch: PieceBatch, _: Rows) -> list[tuple[Tensor, Tensor]]:
+            attended, logits = self.attended(batch, needs_gradients, needs_values)
+            rows = readout(attended, batch).detach().cpu()
+            return list(zip(rows, probabilities_of(logits), strict=True))
+
+        per_square = self.layers * self.heads * (2 if needs_gradients else 1)
+        found = self.packer.run(
+            pieces, read, lambda longest: CELLS_AT_ONCE // (per_square * longest**2)
+        )
+        rows, shares = zip(*found, strict=True) if found else ((), ())
+        return list(rows), np.stack([share.numpy() for share in shares])
+
+    def attended(
+        self, batch: PieceBatch, needs_gradients: bool = False, needs_values: bool = False
+    ) -> tuple[Attended, Float[Tensor, "batch classes"]]:
+        """One forward pass, watched."""
+        watch = Watch()
+        with torch.set_grad_enabled(needs_gradients):
+            around = self.embedded() if needs_gradients else nullcontext()
+            if self.why_fixed:
+                with as_it_was(self.model), around:
+                    self.model.set_attn_implementation("eager")
+                    output = self.model(**batch.inputs, output_attentions=True)
+                weights = list(output.attentions or ())
+            else:
+                with watching(self.model, watch), around:
+                    output = self.model(**batch.inputs)
+                weights = watch.weights
+            check_layers(weights, batch.is_real)
+            slopes: Sequence[Tensor] = ()
+            if needs_gradients:
+                of_prediction = output.logits.max(dim=-1).values.sum()
+                # A layer behind the last state that is read has no gradient at all.
+                found = torch.autograd.grad(of_prediction, weights, allow_unused=True)
+                slopes = [
+                    torch.zeros_like(layer) if slope is None else slope
+                    for slope, layer in zip(found, weights, strict=True)
+                ]
+        layers = [layer.detach() for layer in weights]
+        values = [value.detach() for value in watch.values]
+        squares = self.squares if needs_values else ()
+        attended = Attended(layers, self.is_read(batch), values, slopes, squares)
+        return attended, output.logits.detach()
+
+    def decide(
+        self,
+        pieces: Sequence[Pieces],
+        readout: Readout,
+        shown: Float[ndarray, "variants words"],
+        imposed: Float[ndarray, "variants words"],
+    ) -> Probabilities:
+        """Probabilities with other weights in the rows that a readout looks at."""
+
+        def decided(batch: PieceBatch, rows: Rows) -> list[Tensor]:
+            own, other = (torch.from_numpy(w[rows]).to(self.model.device) for w in (shown, imposed))
+            with torch.inference_mode():
+                return list(probabilities_of(self.logits_under(batch, readout, own, other)))
+
+        found = self.packer.run(pieces, decided)
+        return np.stack([share.numpy() for share in found])
+
+    def logits_under(
+        self, batch: PieceBatch, readout: Readout, shown: WordWeights, imposed: WordWeights
+    ) -> Float[Tensor, "batch classes"]:
+        """The logits of texts with other weights imposed, by which they can be differentiated."""
+        layers, heads = readout.layers(self.layers), readout.heads(self.heads)
+        impose = Imposition.of(layers, heads, self.is_read(batch), batch.word_of, shown, imposed)
+        watch = Watch(impose, keeps=False)
+        with watching(self.model, watch):
+            logits = self.model(**batch.inputs).logits
+        if watch.calls != self.layers:
+            raise CannotWatch(f"{watch.calls} layers attended, {self.layers} did before")
+        return logits
+
+    @cached_property
+    def digest(self) -> str:
+        """A word that changes with any of the model's numbers."""
+        return weights_digest(self.model)
+
+    @cached_property
+    def squares(self) -> tuple[Squares, ...]:
+        """What layers do to the lengths of values; nothing where it cannot be found out."""
+        if self.why_fixed:
+            return ()
+        batch = self.cutter.pad(self.cutter.encode(PROBE)).to(self.model.device)
+        return tuple(output.squares() for output in output_maps(self.model, batch))
+
+    def is_read(self, batch: PieceBatch) -> Bool[Tensor, "batch positions"]:
+        """The positions whose state the classifier reads."""
+        if self.reads == "all":
+            return batch.is_real
+        order = torch.arange(batch.is_real.shape[1], device=batch.is_real.device)
+        place = torch.where(batch.is_real, order, -1 if self.reads == "last" else len(order))
+        chosen = place.amax(dim=1) if self.reads == "last" else place.amin(dim=1)
+        return order == chosen[:, None]
+
+    @contextmanager
+    def embedded(self, change: Callable[[Tensor], Tensor] | None = None) -> Iterator[list[Tensor]]:
+        """Embeddings that ask for gradients, changed if wanted; they are in the list afterwards."""
+        seen: list[Tensor] = []
+
+        def ask(module: nn.Module, inputs: Any, output: Tensor) -> Tensor:
+            given = output.detach() if change is None else change(output.detach())
+            seen.append(given.requires_grad_())
+            return seen[-1]
+
+        handle = self.model.get_input_embeddings().register_forward_hook(ask)
+        try:
+            yield seen
+        finally:
+            handle.remove()
+
+    def _predict(self, texts: list[str]) -> list[Float[ndarray, " classes"]]:
+        pieces = self.cutter.encode(texts)
+
+        def run(batch: PieceBatch, _: Rows) -> list[Tensor]:
+            return list(probabilities_of(self.model(**batch.inputs).logits))
+
+        def of_some(rows: Rows) -> Probabilities:
+            found = self.packer.run([pieces[row] for row in rows], run)
+            return np.stack([share.numpy() for share in found])
+
+        with torch.inference_mode(), as_it_was(self.model):
+            return list(self.rounded.read(of_some, len(pieces))) if pieces else []
+
+    def _find_reads(self) -> Reads:
+        """Which positions the classifier reads: those whose last state has a gradient."""
+        states: list[Tensor] = []
+        batch = self.cutter.pad(self.cutter.encode(PROBE[:1])).to(self.model.device)
+        base = self.model.base_model
+        handle = base.register_forward_hook(lambda *told: states.append(told[2][0]))
+        try:
+            with torch.enable_grad(), as_it_was(self.model), self.embedded():
+                output = self.model(**batch.inputs)
+            logits = _logits(output)
+            if not states or base is self.model or not states[-1].requires_grad:
+                return "first"
+            # Of one class: those of all classes together may cancel.
+            (slope,) = torch.autograd.grad(logits[:, 0].sum(), states[-1], allow_unused=True)
+        finally:
+            handle.remove()
+        if slope is None or slope.shape[1] != batch.is_real.shape[1]:
+            return "all"
+        places = slope[0].abs().sum(dim=-1).nonzero().flatten().tolist()
+        if places == [0]:
+            return "first"
+        return "last" if places == [slope.shape[1] - 1] else "all"
+
+    def _find_attention(self) -> tuple[int, int]:
+        """How many layers and heads; whether attention can be replaced is found out by trying."""
+        batch = self.cutter.pad(self.cutter.encode(PROBE)).to(self.model.device)
+        watch = Watch()
+        kind = type(self.model).__name__
+        try:
+            with torch.inference_mode(), watching(self.model, watch):
+                self.model(**batch.inputs)
+        except CannotWatch as refusal:
+            self.why_fixed = str(refusal)
+        if not watch.calls and not self.why_fixed:
+            self.why_fixed = (
+                f"{kind} ignores attention put in its place, so other weights cannot be tried on it"
+            )
+        attended, _ = self.attended(batch)
+        return len(attended.weights), attended.weights[0].shape[1]
+
+
+def probabilities_of(logits: Float[Tensor, "batch classes"]) -> Float[Tensor, "batch classes"]:
+    """In double precision, on the CPU."""
+    return logits.detach().double().softmax(dim=-1).cpu()
+
+
+def _logits(output: Any) -> Float[Tensor, "batch classes"]:
+    logits = getattr(output, "logits", None)
+    if logits is None or logits.ndim != 2:
+        raise ConfigError(
+            "the model should give one row of logits per text. Load it with "
+            "AutoModelForSequenceClassification."
+        )
+    return logits

@@ -1,0 +1,1 @@
+"""Any PyTorch module with attention pooling, through an adapter of three methods."""

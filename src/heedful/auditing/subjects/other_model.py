@@ -1,0 +1,67 @@
+"""Another model as judge: what it predicts when the words that a subject points at go.
+
+Zhou et al. 2021 judge attention by a twin without any, trained apart. The two may cut texts
+differently, so a word of the judge goes when the subject's words that cover it all go.
+"""
+
+from functools import lru_cache
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+from numpy import ndarray
+
+from heedful.auditing.subjects.base import Judge, Probabilities, Reading
+from heedful.errors import ConfigError
+from heedful.importance.word_subsets import logits_of_kept
+from heedful.text.batching import Batch
+from heedful.training.task import Label
+from heedful.training.trained import Trained
+
+
+class TrainedJudge(Judge):
+    """A trained classifier, with or without attention, that knows the subject's classes."""
+
+    def __init__(self, trained: Trained, classes: tuple[Label, ...]) -> None:
+        if tuple(map(str, trained.classes)) != tuple(map(str, classes)):
+            raise ConfigError(
+                "the judge should know the same labels as the model under audit: it knows "
+                f"{', '.join(map(str, trained.classes))}, the model {', '.join(map(str, classes))}."
+            )
+        self.trained = trained
+        self._read = lru_cache(maxsize=2)(self._read_texts)  # of the group in hand
+
+    def judged(self, reading: Reading) -> Probabilities:
+        """Probabilities of the whole documents."""
+        return self.trained.probabilities(reading.texts).astype(np.float64)
+
+    def predict_kept(
+        self,
+        reading: Reading,
+        document: Int[ndarray, " variants"],
+        is_kept: Bool[ndarray, "variants words"],
+    ) -> Float[ndarray, "variants classes"]:
+        """Probabilities of the documents without the judge's words that fell to the deletion."""
+        batch, offsets = self._read(reading.texts)
+        kept = np.ones((len(document), batch.is_token.shape[1]), dtype=bool)
+        for number in np.unique(document).tolist():
+            covers = _overlaps(offsets[number], reading.offsets[number])
+            rows = document == number
+            of_words = is_kept[rows][:, : covers.shape[1]]
+            is_covered = covers.any(axis=1)
+            is_left = (of_words @ covers.T.astype(np.int64)) > 0
+            kept[np.ix_(rows, np.arange(len(covers)))] = is_left | ~is_covered
+        logits = logits_of_kept(self.trained.model, batch, document, kept)
+        return logits.double().softmax(dim=-1).cpu().numpy()
+
+    def _read_texts(
+        self, texts: tuple[str, ...]
+    ) -> tuple[Batch, tuple[Int[ndarray, "words 2"], ...]]:
+        offsets = tuple(self.trained.tokenizer.offsets(text) for text in texts)
+        return self.trained.batches(texts).whole(), offsets
+
+
+def _overlaps(
+    own: Int[ndarray, "words 2"], others: Int[ndarray, "others 2"]
+) -> Bool[ndarray, "words others"]:
+    """Which words share characters."""
+    return (own[:, None, 0] < others[None, :, 1]) & (own[:, None, 1] > others[None, :, 0])

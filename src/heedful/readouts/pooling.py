@@ -1,0 +1,32 @@
+"""Positions of a model -> words: weights summed over pieces, special positions left out."""
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from heedful.readouts.base import PositionWeights
+
+SPECIAL = -1  # the word of a position that belongs to none: [CLS], [SEP], padding
+
+WordOf = Int[Tensor, "batch positions"]
+
+
+def sum_over_pieces(
+    scores: PositionWeights, word_of: WordOf, words: int
+) -> Float[Tensor, "batch words"]:
+    """The scores of each word's pieces, added up."""
+    place = word_of.clamp(min=0)
+    of_words = torch.where(word_of == SPECIAL, torch.zeros_like(scores), scores)
+    return scores.new_zeros(len(scores), words).scatter_add(1, place, of_words)
+
+
+def pool_to_words(
+    scores: PositionWeights, word_of: WordOf, words: int
+) -> Float[Tensor, "batch words"]:
+    """Weights of words that sum to 1; even ones where the model gives no word any weight."""
+    # In double precision, so that weights which sum to 1 here still do in an audit.
+    of_words = sum_over_pieces(scores.double(), word_of, words)
+    is_word = sum_over_pieces(torch.ones_like(scores.double()), word_of, words) > 0
+    total = of_words.sum(dim=1, keepdim=True)
+    of_words = torch.where(total > 0, of_words, is_word.to(of_words.dtype))
+    return of_words / of_words.sum(dim=1, keepdim=True).clamp(min=torch.finfo(torch.double).tiny)

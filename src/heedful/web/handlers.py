@@ -1,0 +1,127 @@
+"""Everything that answers: the store, who reads from it, and the desks where people wait."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, TypeVar
+
+from fastapi import Request, Response
+
+from heedful.counterfactual.base import counterfactuals
+from heedful.errors import UsageError
+from heedful.importance.base import importances
+from heedful.model.classifier import AttentionClassifier
+from heedful.registry import Registry
+from heedful.web import schemas
+from heedful.web.audits import AuditViews
+from heedful.web.limits import MEASURES, ROWS, RUNS_COMPARED, TEXT_CHARACTERS, Limits
+from heedful.web.queue import WorkQueue
+from heedful.web.store import Store
+from heedful.web.texts import Reader
+
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True)
+class Handlers:
+    """Who reads texts with models, who looks audits up, and two desks.
+
+    Looking something up takes a moment and never stands in line behind models at work.
+    """
+
+    store: Store
+    reader: Reader
+    audit_views: AuditViews
+    models: WorkQueue
+    lookups: WorkQueue
+    started: str
+
+    @classmethod
+    def open(
+        cls, paths: Sequence[str | Path], device: str, limits: Limits, at_once: int
+    ) -> "Handlers":
+        """Over the runs and audits in some folders."""
+        store = Store.open(paths, device)
+        return cls(
+            store=store,
+            reader=Reader(store, limits),
+            audit_views=AuditViews(store),
+            models=WorkQueue(at_once, limits),
+            lookups=WorkQueue(1, limits),
+            started=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        )
+
+    async def read(self, request: Request, response: Response, work: Callable[[], Found]) -> Found:
+        """Work for a model, in its turn."""
+        return await _in_turn(self.models, request, response, work)
+
+    async def look_up(
+        self, request: Request, response: Response, work: Callable[[], Found]
+    ) -> Found:
+        """Work without a model, in its turn."""
+        return await _in_turn(self.lookups, request, response, work)
+
+    def close(self) -> None:
+        """Let the threads go."""
+        self.models.close()
+        self.lookups.close()
+
+    def served(self) -> schemas.Served:
+        """Everything that can be asked for."""
+        audits = [self.audit_views.line(name) for name in self.store.audits]
+        return schemas.Served(
+            version=version("heedful"),
+            started=self.started,
+            runs=[self._run(name, audits) for name in self.store.runs],
+            audits=audits,
+            measures=_members(importances),
+            counterfactuals=_members(counterfactuals),
+            limits={
+                "text_characters": TEXT_CHARACTERS,
+                "measures": MEASURES,
+                "runs_compared": RUNS_COMPARED,
+                "rows": ROWS,
+            },
+        )
+
+    def status(self) -> schemas.Status:
+        """How busy the models are."""
+        queue = self.models
+        return schemas.Status(
+            started=self.started,
+            waiting=queue.waiting,
+            working=queue.working,
+            at_once=queue.at_once,
+        )
+
+    def _run(self, name: str, audits: Sequence[schemas.AuditLine]) -> schemas.RunSheet:
+        try:
+            trained = self.store.run(name)
+        except UsageError as error:
+            return schemas.RunSheet(
+                name=name, problem=str(error), classes=[], about={}, has_attention=False, audits=[]
+            )
+        return schemas.RunSheet(
+            name=name,
+            problem="",
+            classes=list(map(str, trained.classes)),
+            about=trained.describe(),
+            has_attention=isinstance(trained.model, AttentionClassifier),
+            audits=[one.name for one in audits if one.run == name],
+        )
+
+
+async def _in_turn(
+    queue: WorkQueue, request: Request, response: Response, work: Callable[[], Found]
+) -> Found:
+    """Work in its turn, with how long that took beside the answer."""
+    await request.body()  # what comes after it is that the other side has left
+    served = await queue.serve(work, request.is_disconnected)
+    response.headers["server-timing"] = served.timing
+    return served.found
+
+
+def _members(registry: Registry[Any]) -> list[schemas.MemberSheet]:
+    return [schemas.MemberSheet(name=name, summary=registry.summary(name)) for name in registry]

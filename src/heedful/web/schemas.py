@@ -1,0 +1,296 @@
+"""What may be asked and what is answered, as types: OpenAPI and every check are made of them."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+from heedful.counterfactual.base import counterfactuals
+from heedful.errors import UnknownName
+from heedful.importance.base import importances
+from heedful.importance.explanation import USUAL_MEASURES
+from heedful.registry import Registry
+from heedful.web.limits import MEASURES, RUNS_COMPARED, TEXT_CHARACTERS
+
+Text = Annotated[
+    str, Field(max_length=TEXT_CHARACTERS, description="The text, in the user's own words.")
+]
+
+
+def _name_in(registry: Registry[Any]) -> Any:
+    """A name of a family, without options: those could ask for more work than is served."""
+
+    def check(name: str) -> str:
+        try:
+            registry[name]
+        except UnknownName as error:
+            raise PydanticCustomError("unknown_name", "{said}", {"said": str(error)}) from None
+        return name
+
+    names = WithJsonSchema({"type": "string", "enum": list(registry)})
+    return (AfterValidator(check), names)
+
+
+MeasureName = Annotated[str, *_name_in(importances)]
+CounterfactualName = Annotated[str, *_name_in(counterfactuals)]
+Place = Annotated[int, Field(ge=0, lt=TEXT_CHARACTERS)]
+Share = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Number = float | None
+"""A number, or nothing where there is none."""
+
+
+class Form(BaseModel):
+    """What is sent: unknown fields are refused, so that a slip of the pen is noticed."""
+
+    model_config = ConfigDict(extra="forbid", protected_namespaces=())
+
+
+class Sheet(BaseModel):
+    """What is answered."""
+
+    model_config = ConfigDict(protected_namespaces=())
+
+
+class ExplainForm(Form):
+    """A text to explain by some measures."""
+
+    text: Text
+    measures: Annotated[list[MeasureName], Field(min_length=1, max_length=MEASURES)] = list(
+        USUAL_MEASURES
+    )
+
+
+class CompareForm(ExplainForm):
+    """A text to explain with several runs side by side."""
+
+    runs: Annotated[list[str], Field(min_length=1, max_length=RUNS_COMPARED)]
+
+
+class AttendForm(Form):
+    """A text, the words that are deleted from it, and the weights of those that are left."""
+
+    text: Text
+    deleted: Annotated[
+        list[Place],
+        Field(max_length=TEXT_CHARACTERS, description="Places of words, from 0."),
+    ] = []
+    weights: Annotated[
+        list[Share] | None,
+        Field(
+            max_length=TEXT_CHARACTERS,
+            description="A share of attention for each word that is left; none: the model's own.",
+        ),
+    ] = None
+
+
+class ReplaceForm(Form):
+    """A text whose attention is replaced by a counterfactual one."""
+
+    text: Text
+    deleted: Annotated[list[Place], Field(max_length=TEXT_CHARACTERS)] = []
+    by: CounterfactualName
+    seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
+
+
+class Problem(Sheet):
+    """What went wrong, in a sentence."""
+
+    message: str
+    kind: Literal["request", "refused", "unknown", "gone", "busy", "bug"]
+
+
+class Probability(Sheet):
+    """A class and its probability."""
+
+    label: str
+    probability: float
+
+
+class Word(Sheet):
+    """A word where it stands in the text."""
+
+    start: int
+    end: int
+
+
+class Read(Sheet):
+    """How a text was read."""
+
+    run: str
+    text: str
+    words: list[Word]
+    is_cut: bool  # whether the model reads only its beginning
+    longest: str  # where it cuts, in words for a person
+
+
+class Agreement(Sheet):
+    """How alike two measures, or two runs, rank the words."""
+
+    first: str
+    second: str
+    kendall_tau: Number
+    top_overlap: Number
+
+
+class DeletionSheet(Sheet):
+    """The prediction without the words that a measure puts first."""
+
+    measure: str
+    words: list[str]
+    probability: float
+
+
+class Explained(Read):
+    """A text explained."""
+
+    prediction: str
+    probabilities: list[Probability]
+    scores: dict[str, list[Number]]
+    agreements: list[Agreement]
+    deletions: list[DeletionSheet]
+
+
+class Distance(Sheet):
+    """How far the attentions of two runs are from each other, in nats."""
+
+    first: str
+    second: str
+    jsd: float
+
+
+class Compared(Sheet):
+    """A text explained by several runs; of those that cut it into the same words, how alike."""
+
+    runs: list[Explained]
+    agreements: list[Agreement]
+    distances: list[Distance]
+
+
+class Attended(Read):
+    """A prediction under some weights, beside the one under the model's own."""
+
+    deleted: list[int]
+    weights: list[float]
+    own: list[float]
+    prediction: str
+    probabilities: list[Probability]
+    own_prediction: str
+    own_probabilities: list[Probability]
+    jsd: float
+    tvd: float
+    largest_jsd: float
+    same_within: float
+
+
+class RunSheet(Sheet):
+    """A served run."""
+
+    name: str
+    problem: str
+    classes: list[str]
+    about: dict[str, Any]
+    has_attention: bool
+    audits: list[str]
+
+
+class AuditLine(Sheet):
+    """A served audit, in a line."""
+
+    name: str
+    problem: str
+    run: str | None
+    sentence: str
+    verdict: str
+    documents: int
+
+
+class MemberSheet(Sheet):
+    """A member of a family."""
+
+    name: str
+    summary: str
+
+
+class Served(Sheet):
+    """Everything that is served."""
+
+    version: str
+    started: str
+    runs: list[RunSheet]
+    audits: list[AuditLine]
+    measures: list[MemberSheet]
+    counterfactuals: list[MemberSheet]
+    limits: dict[str, float]
+
+
+class Status(Sheet):
+    """How busy the server is."""
+
+    started: str
+    waiting: int
+    working: int
+    at_once: int
+
+
+class FigureSheet(Sheet):
+    """A chart as Vega-Lite draws it; a mark leads to the documents that its `behind` selects."""
+
+    place: str
+    title: str
+    caption: str
+    chart: dict[str, Any]
+    leads_to_documents: bool
+
+
+class ShownSheet(Sheet):
+    """A document that an audit picked, and why."""
+
+    why: str
+    place: int
+    text: str
+
+
+class AuditSheet(AuditLine):
+    """An audit with its answers."""
+
+    why: str
+    tally: str
+    instead: str
+    caveat: str
+    record: str
+    about: list[tuple[str, str]]
+    questions: list[dict[str, Any]]
+    shown: list[ShownSheet]
+
+
+class Figures(Sheet):
+    """The figures of an audit, each with the question that it belongs to as its place."""
+
+    audit: str
+    figures: list[FigureSheet]
+
+
+class Document(Sheet):
+    """A document of an audit with its numbers."""
+
+    place: int
+    text: str
+    is_whole: bool
+    label: str | None
+    prediction: str
+    is_right: bool | None
+    numbers: dict[str, Number]
+
+
+class Documents(Sheet):
+    """Some of the chosen documents of an audit, in their order."""
+
+    audit: str
+    total: int
+    chosen: int
+    offset: int
+    columns: list[str]
+    shown: list[str]
+    labels: list[str]
+    predictions: list[str]
+    rows: list[Document]

@@ -1,0 +1,1 @@
+"""What makes pages of docs/ from measured results; not part of the package."""
