@@ -1,0 +1,51 @@
+"""Pages of docs name modules that exist, and the lists that are typed there are complete."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from heedful.auditing.questions import audit_tests
+from heedful.auditing.subjects.huggingface.readings import USUAL
+from tests.test_layering import ORDER
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+NUMBERS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_modules_that_a_page_names_exist(page):
+    text = page.read_text()
+    dotted = set(re.findall(r"heedful((?:\.[a-z_]+)+)", text))
+    for name in dotted:
+        parts = name.strip(".").split(".")
+        places = [
+            (ROOT / "src/heedful").joinpath(*parts[:count]) for count in range(len(parts), 0, -1)
+        ]
+        is_there = any(place.is_dir() or place.with_suffix(".py").is_file() for place in places)
+        assert is_there or len(parts) == 1, f"{page.name}: heedful{name}"
+
+
+def test_the_architecture_page_names_files_that_exist_and_every_room():
+    text = (ROOT / "docs/architecture.md").read_text()
+    named = re.findall(r"`((?:[a-z_]+/)+(?:[a-z_]+\.(?:py|toml))?)`", text)
+    assert len(named) > 30
+    homes = [ROOT, ROOT / "tests", ROOT / "src/heedful"]
+    homes += [ROOT / "src/heedful" / room for room in ("auditing", "auditing/subjects")]
+    for name in named:
+        assert any((home / name).exists() for home in homes), name
+    rooms = text[text.index("## Rooms") : text.index("## To add a member")]
+    for part in ORDER:
+        assert part == "__main__" or f"`{part}`" in rooms or f"`{part}/`" in rooms, part
+
+
+def test_the_audit_page_has_the_controls_of_every_test():
+    page = (ROOT / "docs/audit.md").read_text()
+    for test in audit_tests().values():
+        assert test.floor in page, test.name
+        assert test.ceiling in page, test.name
+
+
+def test_the_readme_says_how_many_readings_are_audited():
+    assert f"{NUMBERS[len(USUAL)]} ways to read its attention" in (ROOT / "README.md").read_text()
