@@ -21,8 +21,9 @@ from pathlib import Path
 import machine
 import torch
 
-from heedful.auditing.audit import Request, audit
+from heedful.auditing.audit import audit
 from heedful.auditing.checkpoints import PartsInFolder
+from heedful.auditing.measuring import AuditOptions
 from heedful.auditing.questions import AuditSettings
 from heedful.auditing.subjects.base import Subject
 from heedful.counterfactual.adversarial import Adversarial
@@ -106,7 +107,7 @@ def of_one(kind: str, count: int) -> dict[str, float]:
     before, started = peak(), time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         parts = PartsInFolder(Path(folder) / "parts", {})
-        found = audit(subject, documents, SETTINGS, request=Request(parts=parts))
+        found = audit(subject, documents, SETTINGS, request=AuditOptions(parts=parts))
         found.save(Path(folder) / "audit")
     return {"before": before, "after": peak(), "seconds": time.monotonic() - started}
 

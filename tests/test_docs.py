@@ -1,7 +1,11 @@
 """Pages of docs name modules that exist, and the lists that are typed there are complete."""
 
+import ast
 import re
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -25,6 +29,23 @@ def test_modules_that_a_page_names_exist(page):
         ]
         is_there = any(place.is_dir() or place.with_suffix(".py").is_file() for place in places)
         assert is_there or len(parts) == 1, f"{page.name}: heedful{name}"
+
+
+@pytest.mark.parametrize("folder", ["benchmarks", "examples", "tools"])
+def test_what_scripts_import_exists(folder):
+    for path in (ROOT / folder).glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and str(node.module).startswith("heedful"):
+                home = import_module(str(node.module))
+                for name in node.names:
+                    is_module = (
+                        find_spec(f"{node.module}.{name.name}") if _is_package(home) else None
+                    )
+                    assert hasattr(home, name.name) or is_module, f"{path.name}: {name.name}"
+
+
+def _is_package(module: ModuleType) -> bool:
+    return hasattr(module, "__path__")
 
 
 def test_the_architecture_page_names_files_that_exist_and_every_room():

@@ -4,8 +4,9 @@ import weakref
 import numpy as np
 import pytest
 
-from heedful.auditing.audit import AuditOptions, audit, fewest_for_verdict
+from heedful.auditing.audit import audit
 from heedful.auditing.checkpoints import PartsInFolder
+from heedful.auditing.measuring import AuditOptions, fewest_for_verdict
 from heedful.auditing.progress import AuditWatcher
 from heedful.auditing.questions import AuditSettings
 from heedful.counterfactual.adversarial import Adversarial

@@ -5,7 +5,8 @@ import pytest
 
 import heedful
 from heedful.auditing.alternatives import what_instead
-from heedful.auditing.audit import audit, mean_rationale_words
+from heedful.auditing.audit import audit
+from heedful.auditing.measuring import mean_rationale_words
 from heedful.auditing.questions import AuditSettings
 from heedful.auditing.subjects.classifier import ClassifierSubject
 from heedful.counterfactual.adversarial import Adversarial

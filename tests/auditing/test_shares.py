@@ -6,9 +6,10 @@ import pytest
 
 import heedful
 from heedful import runs
-from heedful.auditing import audit as auditing
-from heedful.auditing.audit import AuditOptions, audit, measure_share
+from heedful.auditing import measuring
+from heedful.auditing.audit import audit, measure_share
 from heedful.auditing.checkpoints import PartsInFolder
+from heedful.auditing.measuring import AuditOptions
 from heedful.auditing.progress import AuditWatcher
 from heedful.auditing.questions import AuditSettings
 from heedful.auditing.subjects.classifier import ClassifierSubject
@@ -58,7 +59,7 @@ def test_shares_are_measured_apart_and_nothing_is_left_to_measure(
     def never(*arguments: object) -> None:
         raise AssertionError("it was measured again")
 
-    monkeypatch.setattr(auditing, "_measure_group", never)
+    monkeypatch.setattr(measuring, "_measure_group", never)
     request = AuditOptions(parts=PartsInFolder(tmp_path, {"model": "a"}))
     joined = audit(subject, documents, SETTINGS, ASKED, request=request)
     assert joined.to_dict() == whole.to_dict()

@@ -13,8 +13,9 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from heedful.auditing.audit import AuditOptions, audit, measure_share
+from heedful.auditing.audit import audit, measure_share
 from heedful.auditing.checkpoints import PartsInFolder
+from heedful.auditing.measuring import AuditOptions
 from heedful.auditing.progress import AuditWatcher
 from heedful.auditing.questions import AuditSettings
 from heedful.auditing.results import Audit, plain

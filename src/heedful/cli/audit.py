@@ -190,7 +190,7 @@ def documents_to_audit(
 ) -> "tuple[Documents, int | None]":
     """The documents to audit on, a file's or the test part of a corpus; how long rationales are in
     its training part, if there is one."""
-    from heedful.auditing.audit import mean_rationale_words
+    from heedful.auditing.measuring import mean_rationale_words
     from heedful.cli import show
     from heedful.errors import DataError
     from heedful.text.readers import read_documents

@@ -14,7 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from heedful.auditing.audit import mean_rationale_words
+from heedful.auditing.measuring import mean_rationale_words
 from heedful.errors import ConfigError, DataError, HeedfulError
 from heedful.jobs.fingerprint import digest
 from heedful.runs import folder_name

@@ -10,7 +10,7 @@ import transformers
 from transformers import AttentionInterface, TextClassificationPipeline
 
 import heedful
-from heedful.auditing.audit import fewest_for_verdict
+from heedful.auditing.measuring import fewest_for_verdict
 from heedful.auditing.progress import AuditWatcher
 from heedful.auditing.questions import AuditSettings, questions
 from heedful.auditing.run_audit import AuditPlan

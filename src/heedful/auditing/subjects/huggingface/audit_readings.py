@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from heedful.auditing.audit import AuditOptions, audit_within
+from heedful.auditing.audit import audit_within
+from heedful.auditing.measuring import AuditOptions
 from heedful.auditing.progress import AuditWatcher
 from heedful.auditing.questions import AuditSettings
 from heedful.auditing.results import Audit, Table
