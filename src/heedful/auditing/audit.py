@@ -26,8 +26,8 @@ from heedful.auditing.questions import AuditSettings, Question, questions
 from heedful.auditing.questions.question import Chunk, Conclusion, Found, Measured
 from heedful.auditing.record import Answer, Audit, Column, Table
 from heedful.auditing.showing import show_documents
-from heedful.auditing.subject import Judge, Reading, Subject, Words
-from heedful.auditing.time_budget import Ending, TimeBudget, measured_slowness
+from heedful.auditing.subject import Decides, Judge, Reading, Subject, Words
+from heedful.auditing.time_budget import SHOWN, SHOWN_OF_SLOW, Ending, TimeBudget, measured_slowness
 from heedful.auditing.twins import Twins
 from heedful.auditing.waves import Group, Sampled, drawn, grouped, planned
 from heedful.errors import DataError
@@ -305,11 +305,12 @@ def measure_within(
     first = audits[0]
     documents, watcher = first.documents, request.watcher
     order = drawn(documents, first.settings, request.documents)
+    is_slow = isinstance(first.asked.subject, Decides) and first.asked.subject.decides_slowly
     budget = TimeBudget(
         seconds,
         np.array([len(documents[int(place)].text.split()) for place in order]),
         fewest_for_verdict(documents, order),
-        Ending(len(audits), request.is_written),
+        Ending(len(audits), request.is_written, SHOWN_OF_SLOW if is_slow else SHOWN),
         slowness=measured_slowness(),
     )
     watcher.begin_phase(MEASURING)
