@@ -22,9 +22,9 @@ from heedful.auditing.progress import MEASURING, AuditWatcher
 from heedful.auditing.questions import AuditSettings, Question, questions
 from heedful.auditing.questions.base import DocumentGroup, Measured
 from heedful.auditing.sampling import Group, Sampled, drawn, grouped, planned
-from heedful.auditing.subjects.base import Judge, Reading, Subject, Words
+from heedful.auditing.subjects.base import Decides, Judge, Reading, Subject, Words
 from heedful.auditing.subjects.retrained import Twins
-from heedful.auditing.time_budget import Ending, TimeBudget, measured_slowness
+from heedful.auditing.time_budget import SHOWN, SHOWN_OF_SLOW, Ending, TimeBudget, measured_slowness
 from heedful.auditing.verdict import FEWEST
 from heedful.errors import DataError
 from heedful.text.documents import Document, Documents, words_in_spans
@@ -163,11 +163,12 @@ def measure_within(
     first = audits[0]
     documents, watcher = first.documents, request.watcher
     order = drawn(documents, first.settings, request.documents)
+    is_slow = isinstance(first.asked.subject, Decides) and first.asked.subject.decides_slowly
     budget = TimeBudget(
         seconds,
         np.array([len(documents[int(place)].text.split()) for place in order]),
         fewest_for_verdict(documents, order),
-        Ending(len(audits), request.is_written),
+        Ending(len(audits), request.is_written, SHOWN_OF_SLOW if is_slow else SHOWN),
         slowness=measured_slowness(),
     )
     watcher.begin_phase(MEASURING)

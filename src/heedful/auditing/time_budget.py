@@ -18,18 +18,22 @@ from heedful.errors import counted
 from heedful.progress import Clock
 
 AIM = 0.95  # of the budget: half of all audits would overrun if all of it were planned for
+TOLERATED = 1.1  # times the budget: nothing is said about a verdict that takes so little longer
 FIRST_WAVE = 1  # document: its cost is known early, however slow the model is
 GROWTH = 4  # a wave has at most so many times the documents measured before it
 LARGEST_WAVE = 512
 RECENT = 0.5  # what a wave's cost counts, relative to that of the wave after it
 SOLID_DOCUMENTS, SOLID_SHARE = 8, 0.2  # measured documents, or share of the budget: enough to judge
+LAST_WAVE = 0.3  # of the documents measured: so few more are measured in one wave
 SMALL_REST = 0.04  # of the documents measured: so few more are not worth a wave
 
 # Seconds on two idle cores, where `_known_work` takes STANDARD. They matter for short budgets.
 STANDARD = 0.021
 CONCLUDING, CONCLUDING_EACH = 3.5, 0.006  # per audit, and per document of it
 WRITING, WRITING_EACH = 5.0, 2.0  # the report: with one audit, and with each further one
-SHOWN = 3  # six documents are drawn as heat maps; each costs at most half of what auditing it does
+# Six documents are drawn as heat maps. That costs as much as auditing so many of them, and less
+# where auditing takes many passes through a large model.
+SHOWN, SHOWN_OF_SLOW = 3.0, 1.0
 LONGEST_SHOWN = 400  # words of a heat map
 
 
@@ -39,6 +43,7 @@ class Ending:
 
     audits: int = 1
     is_written: bool = False  # a report follows
+    shown: float = SHOWN
 
     def seconds(self, documents: int) -> float:
         """Seconds that it takes, beside heat maps."""
@@ -86,6 +91,8 @@ class TimeBudget:
         size = fitting = self._fitting()
         if fitting > self.done:
             size = max(self.done, min(fitting // 2, GROWTH * self.done))
+        elif fitting > LAST_WAVE * self.done:
+            size = ceil(2 * fitting / 3)
         elif fitting <= SMALL_REST * self.done:
             size = 0
         missing = max(0, self.least - self.done)
@@ -119,10 +126,12 @@ class TimeBudget:
         to be."""
         used = self.clock() - self.started
         is_known = self.done >= SOLID_DOCUMENTS or used >= SOLID_SHARE * self.seconds
-        if not self.waves or not is_known or self.done + self._fitting() >= self.least:
+        if not self.waves or not is_known or self.done >= self.least:
+            return ""
+        needed = used + float(self._total(self.done)[self.least - self.done])
+        if needed <= TOLERATED * self.seconds:
             return ""
         enough = int(np.searchsorted(self._total(0), self.seconds, side="right")) - 1
-        needed = used + float(self._total(self.done)[max(0, self.least - self.done)])
         fits = f"enough for about {counted(enough, 'document')}" if enough > 0 else "too short"
         return (
             f"{duration(self.seconds)} is {fits}; a verdict needs at least {self.least}: "
@@ -148,7 +157,9 @@ class TimeBudget:
         words = self._cumulative()
         counts = np.arange(done, len(words))
         measuring = self._per_word() * (words[done:] - words[done])
-        shown = SHOWN * self._per_word() * np.minimum(self._read(), LONGEST_SHOWN).mean()
+        shown = (
+            self.ending.shown * self._per_word() * np.minimum(self._read(), LONGEST_SHOWN).mean()
+        )
         later = self.later * words[np.minimum(counts, self.later_documents)]
         fixed = self.slowness * np.array([self.ending.seconds(0), self.ending.seconds(1)])
         return measuring + later + shown + fixed[0] + (fixed[1] - fixed[0]) * counts
