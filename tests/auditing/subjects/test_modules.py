@@ -18,7 +18,7 @@ from heedful.counterfactual.adversarial import Adversarial
 from heedful.counterfactual.baselines import Frozen, Permuted, uniform
 from heedful.errors import ConfigError, DataError
 
-PAGE = Path(__file__).parents[2] / "docs" / "any-module.md"
+PAGE = Path(__file__).parents[3] / "docs" / "any-module.md"
 QUICK = AuditSettings(search=Adversarial(steps=20, learning_rate=0.1), sampled_documents=20)
 TEXTS = ["positiveaaa neutralaaa", "Neutralaab", "neutralaaa neutralaab negativeaaa unheard of"]
 
