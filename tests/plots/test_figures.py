@@ -10,10 +10,10 @@ import vl_convert
 
 from heedful import plots
 from heedful.auditing.document_filter import Within
-from heedful.plots.decisive import LARGEST_JSD, _outline
-from heedful.plots.figure import GREY, ORANGE, by_prediction, shares
-from heedful.plots.flow import whole_numbers
-from heedful.plots.scores import _front
+from heedful.plots.audit_documents import LARGEST_JSD, _outline
+from heedful.plots.audit_scores import _front
+from heedful.plots.style import GREY, ORANGE, by_prediction, shares
+from heedful.plots.training import whole_numbers
 from tests.plots.analyses import analysis_figures
 from tests.report.audits import made_audit
 

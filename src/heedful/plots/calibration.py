@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import altair as alt
 import pandas as pd
 
-from heedful.plots.figure import (
+from heedful.plots.style import (
     BLUE,
     INK,
     LINE,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import altair as alt
 import pandas as pd
 
-from heedful.plots.figure import GREY, LETTER_WIDTH, LINE, ORANGE, QUIET, Figure, row_axis, styled
+from heedful.plots.style import GREY, LETTER_WIDTH, LINE, ORANGE, QUIET, Figure, row_axis, styled
 
 if TYPE_CHECKING:
     from altair.typing import ChartType

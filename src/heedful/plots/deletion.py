@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import altair as alt
 import pandas as pd
 
-from heedful.plots.figure import QUIET, Figure, measure_scale, shape_scale, styled
+from heedful.plots.style import QUIET, Figure, measure_scale, shape_scale, styled
 
 if TYPE_CHECKING:
     from altair.typing import ChartType

@@ -3,8 +3,8 @@
 import altair as alt
 import pandas as pd
 
-from heedful.plots.figure import BLUE, INK, ORANGE, OTHERS, Figure, shape_scale, styled
-from heedful.plots.flow import whole_numbers
+from heedful.plots.style import BLUE, INK, ORANGE, OTHERS, Figure, shape_scale, styled
+from heedful.plots.training import whole_numbers
 from heedful.plots.words import NEUTRAL
 
 

@@ -3,7 +3,7 @@
 import altair as alt
 import pandas as pd
 
-from heedful.plots.figure import BLUE, QUIET, Figure, row_axis, styled
+from heedful.plots.style import BLUE, QUIET, Figure, row_axis, styled
 
 
 def label_imbalance(trainings: pd.DataFrame) -> Figure:

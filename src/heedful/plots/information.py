@@ -3,7 +3,7 @@
 import altair as alt
 import pandas as pd
 
-from heedful.plots.figure import BLUE, GREY, INK, Figure, row_axis, styled
+from heedful.plots.style import BLUE, GREY, INK, Figure, row_axis, styled
 
 STATES = "states"
 

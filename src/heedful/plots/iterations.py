@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 import altair as alt
 import pandas as pd
 
-from heedful.plots.figure import BLUE, ORANGE, Figure, styled
-from heedful.plots.flow import whole_numbers
+from heedful.plots.style import BLUE, ORANGE, Figure, styled
+from heedful.plots.training import whole_numbers
 
 if TYPE_CHECKING:
     from altair.typing import ChartType

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import altair as alt
 import pandas as pd
 
-from heedful.plots.figure import QUIET, Figure, shape_scale, styled
+from heedful.plots.style import QUIET, Figure, shape_scale, styled
 from heedful.plots.words import kind_colours, kinds_of
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import altair as alt
 import pandas as pd
 
-from heedful.plots.figure import BLUE, OTHERS, Figure, row_axis, shape_scale, styled
+from heedful.plots.style import BLUE, OTHERS, Figure, row_axis, shape_scale, styled
 
 if TYPE_CHECKING:
     from altair.typing import ChartType

@@ -3,7 +3,7 @@
 import altair as alt
 import pandas as pd
 
-from heedful.plots.figure import OTHERS, SHAPES, Figure, shape_scale, styled
+from heedful.plots.style import OTHERS, SHAPES, Figure, shape_scale, styled
 
 MOST_LABELS = len(SHAPES) - 1
 OTHER_LABELS = "other labels"

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import altair as alt
 import pandas as pd
 
-from heedful.plots.figure import GREY, ORANGE, Figure, row_axis, styled
+from heedful.plots.style import GREY, ORANGE, Figure, row_axis, styled
 
 if TYPE_CHECKING:
     from altair.typing import ChartType

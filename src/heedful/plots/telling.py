@@ -6,7 +6,7 @@ import altair as alt
 import pandas as pd
 
 from heedful.auditing.document_filter import Selection, Within
-from heedful.plots.figure import (
+from heedful.plots.style import (
     BLUE,
     GREY,
     ORANGE,

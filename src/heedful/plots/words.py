@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 
 from heedful.auditing.document_filter import Selection
-from heedful.plots.figure import GREY, INK, OTHERS, Figure, shape_scale, styled
+from heedful.plots.style import GREY, INK, OTHERS, Figure, shape_scale, styled
 
 NEUTRAL = "neutral"
 WORDS_PER_KIND = 120  # drawn as dots, the commonest ones

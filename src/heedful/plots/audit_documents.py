@@ -11,7 +11,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from heedful.auditing.document_filter import Selection, Within
-from heedful.plots.figure import (
+from heedful.plots.style import (
     INK,
     ORANGE,
     QUIET,

@@ -6,7 +6,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from heedful.plots.figure import (
+from heedful.plots.style import (
     BLUE,
     INK,
     ORANGE,

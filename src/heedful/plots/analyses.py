@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import altair as alt
 import pandas as pd
 
-from heedful.plots.figure import (
+from heedful.plots.style import (
     OTHERS,
     Figure,
     bin_axis,
