@@ -1,12 +1,26 @@
-"""Scores of words and the terms that move them, epoch by epoch (Sun & Lu 2020)."""
+"""A training as it went: scores and gradient terms by epoch, phases, initialisations.
+
+Gradient flow, dot products and label imbalance are those of Sun & Lu (2020), the iterations of
+learner and compressor those of Zhou et al. (2021).
+"""
 
 from typing import TYPE_CHECKING
 
 import altair as alt
 import pandas as pd
 
-from heedful.plots.style import BLUE, Figure, shape_scale, styled
-from heedful.plots.words import kind_colours, kinds_of
+from heedful.plots.style import (
+    BLUE,
+    ORANGE,
+    OTHERS,
+    QUIET,
+    Figure,
+    row_axis,
+    shape_scale,
+    styled,
+    whole_numbers,
+)
+from heedful.plots.words import NEUTRAL, kind_colours, kinds_of
 
 if TYPE_CHECKING:
     from altair.typing import ChartType
@@ -30,6 +44,8 @@ NUMBERS = {
     "dev_accuracy": "dev accuracy",
 }
 MOST_DOTS = 20  # drawn on a curve, so that shapes tell kinds apart and lines stay lines
+ROLE_COLOURS = alt.Scale(domain=["learner", "compressor"], range=[BLUE, ORANGE])
+ROLE_SHAPES = alt.Scale(domain=["learner", "compressor"], range=["circle", "triangle-up"])
 
 
 def flow_terms(words: pd.DataFrame) -> Figure:
@@ -110,9 +126,101 @@ def _curve(words: pd.DataFrame, name: str, title: str, width: int, height: int) 
     return alt.layer(base.mark_line(strokeWidth=1.8), dots).properties(width=width, height=height)
 
 
-def whole_numbers(values: "pd.Series[int]") -> alt.Axis:
-    """An axis that is marked at whole numbers only, seven of them at most."""
-    first, last = int(values.min()), int(values.max())
-    steps = (digit * 10**power for power in range(9) for digit in (1, 2, 5))
-    step = next(step for step in steps if (last - first) / step <= 6)
-    return alt.Axis(format="d", values=list(range(first, last + 1, step)))
+def dot_product_curves(dots: pd.DataFrame) -> Figure:
+    """Rows epoch, words, with, dot_product -> a line per pair of kinds."""
+    rows = dots.assign(pair=dots["words"] + " · " + dots["with"]).dropna(subset=["dot_product"])
+    rows = rows[["epoch", "pair", "dot_product"]].round({"dot_product": 5})
+    is_neutral = (dots[["words", "with"]] == NEUTRAL).any(axis=1)
+    order = dots.assign(is_neutral=is_neutral, is_mixed=dots["words"] != dots["with"])
+    order = order.sort_values(["is_neutral", "is_mixed"], kind="stable")
+    pairs = list(dict.fromkeys(order["words"] + " · " + order["with"]))
+    colours = alt.Scale(domain=pairs, range=[OTHERS[n % len(OTHERS)] for n in range(len(pairs))])
+    base = alt.Chart(rows).encode(
+        x=alt.X("epoch:Q", title="epoch", axis=whole_numbers(dots["epoch"])),
+        y=alt.Y("dot_product:Q", title="mean dot product"),
+        color=alt.Color("pair:N", scale=colours, title=None, legend=alt.Legend(columns=2)),
+        tooltip=["pair:N", "epoch:Q", alt.Tooltip("dot_product:Q", format=".3g")],
+    )
+    step = int(rows["epoch"].max() // 12) + 1 if len(rows) else 1
+    marks = base.mark_point(filled=True, size=34, opacity=1).encode(
+        shape=alt.Shape("pair:N", scale=shape_scale(pairs), title=None)
+    )
+    marks.data = rows[rows["epoch"] % step == 0]
+    return Figure(
+        title="Words of one label come to point the same way",
+        caption=(
+            "Mean dot product of the embeddings of two different words, by pair of kinds. Two "
+            "words of one label should rise, two of different labels fall, and pairs with a "
+            "neutral word stay near 0: terms C and F live on this."
+        ),
+        chart=styled(
+            alt.layer(base.mark_line(strokeWidth=2), marks).properties(width=380, height=210)
+        ),
+    )
+
+
+def iterations(ends: pd.DataFrame) -> Figure:
+    """Rows iteration, role, dev_accuracy, attention_entropy -> a panel per number that is there."""
+    panels = [
+        _iterations_panel(ends, name, title, form)
+        for name, title, form in (
+            ("dev_accuracy", "dev accuracy", "%"),
+            ("attention_entropy", "normalised entropy of attention", "~g"),
+        )
+        if name in ends and ends[name].notna().any()
+    ]
+    return Figure(
+        title="Learner and compressor in turn",
+        caption=(
+            "Dev accuracy at the end of each phase, by the head that the phase trains, and the "
+            "mean entropy of the attention weights over training documents: 1 is uniform, 0 all on "
+            "one word. Zhou and others report that accuracy rises over the first iterations and "
+            "then settles."
+        ),
+        chart=styled(alt.concat(*panels, columns=2)),
+    )
+
+
+def _iterations_panel(ends: pd.DataFrame, name: str, title: str, form: str) -> "ChartType":
+    rows = ends[["iteration", "role", name]].dropna().round({name: 5})
+    base = alt.Chart(rows, title=title).encode(
+        x=alt.X("iteration:Q", title="iteration", axis=whole_numbers(rows["iteration"])),
+        y=alt.Y(f"{name}:Q", title=None, scale=alt.Scale(zero=False), axis=alt.Axis(format=form)),
+        color=alt.Color("role:N", scale=ROLE_COLOURS, title=None),
+        tooltip=["role:N", "iteration:Q", alt.Tooltip(f"{name}:Q", title=title, format=".4f")],
+    )
+    dots = base.mark_point(filled=True, size=60, opacity=1).encode(
+        shape=alt.Shape("role:N", scale=ROLE_SHAPES, title=None)
+    )
+    return alt.layer(base.mark_line(strokeWidth=2), dots).properties(width=300, height=180)
+
+
+def label_imbalance(trainings: pd.DataFrame) -> Figure:
+    """Rows ratio, seed, query_times_output -> a dot per training, a stroke at each mean."""
+    rows = trainings[["ratio", "seed", "query_times_output"]].round({"query_times_output": 4})
+    means = rows.groupby("ratio", sort=False, as_index=False)["query_times_output"].mean().round(4)
+    y = alt.Y(
+        "ratio:N",
+        sort=None,
+        title="negative : positive documents",
+        axis=row_axis(rows["ratio"].astype(str)),
+    )
+    x = alt.X("query_times_output:Q", title="V · W after training", axis=alt.Axis(grid=True))
+    zero = alt.Chart(pd.DataFrame({"at": [0]})).mark_rule(color=QUIET, strokeWidth=1)
+    dots = alt.Chart(rows).mark_point(filled=True, size=60, opacity=0.75, color=BLUE)
+    strokes = alt.Chart(means).mark_tick(thickness=3, size=24, color=BLUE)
+    said = alt.Tooltip("query_times_output:Q", title="V · W", format=".3f")
+    chart = alt.layer(
+        zero.encode(x="at:Q"),
+        dots.encode(x, y, tooltip=["ratio:N", "seed:N", said]),
+        strokes.encode(x, y, tooltip=["ratio:N", alt.Tooltip(said.shorthand, title="mean V · W")]),
+    ).properties(width=360, height=alt.Step(36))
+    return Figure(
+        title="V · W when labels are not equally common",
+        caption=(
+            "Each dot is a training from another initialisation, the stroke their mean. Above 0 "
+            "attention favours words of the positive label, below 0 those of the negative one. "
+            "Sun and Lu report that it is small only where the labels are balanced."
+        ),
+        chart=styled(chart),
+    )
