@@ -5,10 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from heedful.analysis.dots import Kinds, Vectors, mean_with_others
 from heedful.analysis.instruments.base import OfRun, analyses, needs_attention
 from heedful.analysis.result import Result, with_interval
-from heedful.analysis.word_classes import NEUTRAL, words_by_kind
+from heedful.analysis.word_classes import NEUTRAL, Kinds, Vectors, mean_with_others, words_by_kind
 from heedful.auditing.bootstrap import estimate
 from heedful.text.documents import Documents
 from heedful.text.token_classes import classify_tokens
