@@ -30,6 +30,12 @@ SEEDS = pd.DataFrame(
     {"seed_jsd": np.linspace(0.05, 0.3, 50), "permuted_jsd": np.linspace(0.1, 0.6, 50)}
 )
 
+MEANS = pd.DataFrame({"over": [1, 2], "mean": [0.7, 0.5], "low": [0.6, 0.4], "high": [0.8, 0.6]})
+CAPTION = (
+    "Mean loss over documents by epoch. Bars are 95% intervals over documents: where they do not "
+    "overlap, the loss fell."
+)
+
 
 @pytest.fixture(scope="module")
 def figures(documents, tables, scores) -> dict[str, plots.Figure]:
@@ -47,6 +53,7 @@ def figures(documents, tables, scores) -> dict[str, plots.Figure]:
         "pareto": plots.pareto(scores.drop_duplicates(["run", "question"])),
         "tvd_jsd_frontier": plots.tvd_jsd_frontier(ADVERSARIES),
         "seed_distance": plots.seed_distance(SEEDS),
+        "picture": plots.picture(MEANS, "Loss by epoch", "epoch", "nats", CAPTION),
         **analysis_figures(),
     }
 

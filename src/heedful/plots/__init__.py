@@ -16,7 +16,7 @@ from heedful.plots.audit_scores import (
     scores_forest,
     tvd_jsd_frontier,
 )
-from heedful.plots.style import Figure
+from heedful.plots.style import Figure, picture
 from heedful.plots.training import (
     dot_product_curves,
     flow_numbers,
@@ -54,6 +54,7 @@ __all__ = [
     "measures_ranking",
     "pareto",
     "permutation_effect",
+    "picture",
     "scores_forest",
     "seed_distance",
     "sentence_vectors",

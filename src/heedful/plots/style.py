@@ -180,11 +180,14 @@ def whole_numbers(values: "pd.Series[int]") -> alt.Axis:
     return alt.Axis(format="d", values=list(range(first, last + 1, step)))
 
 
-def picture(points: pd.DataFrame, title: str, over: str, unit: str) -> Figure:
-    """Rows over, line, panel, mean, low, high -> a panel for each value of `panel`.
+def picture(
+    points: pd.DataFrame, title: str, over: str, unit: str, caption: str = SEEDS_CAPTION
+) -> Figure:
+    """Rows over, mean, low, high, perhaps line and panel -> a panel for each value of `panel`.
 
     Numbers stand side by side, joined by lines; names stand below each other.
     """
+    points = points.assign(**{name: "" for name in ("line", "panel") if name not in points})
     draw = _joined_means if all(isinstance(one, Number) for one in points["over"]) else _named_means
     rows = points.round(4)
     names = list(dict.fromkeys(rows["line"]))
@@ -203,7 +206,7 @@ def picture(points: pd.DataFrame, title: str, over: str, unit: str) -> Figure:
         )
         for panel in panels
     ]
-    return Figure(title, SEEDS_CAPTION, styled(alt.concat(*drawn, columns=PANELS_PER_ROW)))
+    return Figure(title, caption, styled(alt.concat(*drawn, columns=PANELS_PER_ROW)))
 
 
 def _joined_means(
@@ -217,7 +220,7 @@ def _joined_means(
         base.mark_line(strokeWidth=1.5).encode(y=y),
         base.mark_rule(opacity=0.45).encode(y=alt.Y("low:Q", scale=scale), y2="high:Q"),
         base.mark_point(filled=True, size=42, opacity=1).encode(
-            y=y, shape=shape, tooltip=_mean_tooltip()
+            y=y, shape=shape, tooltip=_mean_tooltip(rows)
         ),
     ).properties(width=220, height=190)
 
@@ -233,12 +236,13 @@ def _named_means(
     return alt.layer(
         base.mark_rule(opacity=0.5).encode(x=alt.X("low:Q", scale=scale), x2="high:Q"),
         base.mark_point(filled=True, size=48, opacity=1).encode(
-            x=x, shape=shape, tooltip=_mean_tooltip()
+            x=x, shape=shape, tooltip=_mean_tooltip(rows)
         ),
     ).properties(width=240, height=max(60, len(order) * (12 + 13 * len(lines))))
 
 
-def _mean_tooltip() -> list[alt.Tooltip]:
+def _mean_tooltip(rows: pd.DataFrame) -> list[alt.Tooltip]:
+    """What a point says of itself; only means over seeds say how many there are."""
     return [
         alt.Tooltip("panel:N"),
         alt.Tooltip("line:N"),
@@ -246,5 +250,5 @@ def _mean_tooltip() -> list[alt.Tooltip]:
         alt.Tooltip("mean:Q"),
         alt.Tooltip("low:Q"),
         alt.Tooltip("high:Q"),
-        alt.Tooltip("seeds:Q"),
+        *([alt.Tooltip("seeds:Q")] if "seeds" in rows else []),
     ]

@@ -33,7 +33,7 @@ NAMED_PER_KIND = 2  # written beside their dots, the furthest out
 SENTIMENT_FIGURES = ("precision", "recall", "f1")
 
 
-def word_scatter(words: pd.DataFrame) -> Figure:
+def word_scatter(words: pd.DataFrame, title: str = "Which words attention prefers") -> Figure:
     """Rows word, kind, attention_score, polarity, occurrences -> a dot per word."""
     finite = words.dropna(subset=["attention_score", "polarity"])
     shown = (
@@ -66,7 +66,7 @@ def word_scatter(words: pd.DataFrame) -> Figure:
     names = base.mark_text(dy=-8, fontSize=10, limit=90).encode(text="word:N", color=alt.value(INK))
     names.data = _furthest(shown)
     return Figure(
-        title="Which words attention prefers",
+        title=title,
         caption=(
             "Each dot is a word. Across: which label its state speaks for; up: the attention score "
             "it gets. Where attention discerns, words tied to a label (coloured) stand above "
