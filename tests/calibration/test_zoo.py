@@ -3,7 +3,7 @@
 import pytest
 
 from heedful.auditing.questions import audit_tests, questions
-from heedful.calibration.cells import cells_of_zoo
+from heedful.calibration.calibrate import cells_of_zoo
 from heedful.calibration.zoo import QUANTITIES, Truth, in_words, is_within, read_zoo
 from heedful.errors import ConfigError
 from heedful.model.build import build_model

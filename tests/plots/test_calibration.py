@@ -9,8 +9,7 @@ import pytest
 import vl_convert
 
 from heedful.plots import Figure
-from heedful.plots.calibration import ranking, roc_curves
-from heedful.plots.calibration_kinds import GAP, verdicts, who_is_fooled
+from heedful.plots.calibration import GAP, ranking, roc_curves, verdicts, who_is_fooled
 
 NAN = math.nan
 KINDS = {"liar": False, "honest": True, "sharp": True, "flat": False}

@@ -1,7 +1,8 @@
 """What an analysis found, as plain data: made by an instrument, saved here, shown by the report.
 
 Knows nothing of models. `summary` is what the command prints, `tables` what the figures are drawn
-from, `rows` what is many. Saved, it is analysis.json and rows.parquet.
+from, `rows` what is many, `figures` what the report draws. Saved, it is analysis.json and
+rows.parquet.
 """
 
 import io
@@ -23,6 +24,21 @@ SCHEMA = 1
 
 
 @dataclass(frozen=True)
+class FigureSpec:
+    """A figure of an analysis as data: the report draws it, so that no analysis imports plots.
+
+    `draw` names a function of `heedful.plots`, which takes the rows of a table and the options.
+    `picture` draws any table of means with intervals, so most analyses need no function of
+    their own.
+    """
+
+    draw: str
+    table: str | None = None  # one of the result's tables; None: the rows of rows.parquet
+    columns: Mapping[str, str] = field(default_factory=dict)  # renamed to what `draw` expects
+    options: Mapping[str, str] = field(default_factory=dict)  # such as a title
+
+
+@dataclass(frozen=True)
 class Result:
     """What an analysis found."""
 
@@ -33,9 +49,10 @@ class Result:
     rows: Mapping[str, Sequence[Any]] = field(default_factory=dict)  # columns of rows.parquet
     notes: tuple[str, ...] = ()  # what is approximate or was left out, in sentences
     about: dict[str, Any] = field(default_factory=dict)  # of what: run, data, settings, seeds
+    figures: tuple[FigureSpec, ...] = ()  # in the order of the report
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but the rows, as plain data."""
+        """Everything but the rows and figures, as plain data."""
         return {
             "schema": SCHEMA,
             "analysis": self.analysis,

@@ -1,6 +1,10 @@
-"""Words by kind: those tied to each label, and neutral ones, under the names that tables show."""
+"""Words by kind: those tied to each label, and neutral ones, under the names that tables show.
 
-from collections.abc import Sequence
+Word numbers of each kind -> means over kinds, and mean dot products between their embeddings.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -13,6 +17,9 @@ from heedful.training.task import Label
 NEUTRAL = "neutral"
 NO_KIND = ""
 ZERO_AND_ONE = ("0", "1")
+
+Vectors = Float[ndarray, "vocabulary embedding"]
+Kinds = Mapping[str, Int[ndarray, " _"]]
 
 
 def kind_names(classes: Sequence[Label]) -> tuple[str, ...]:
@@ -36,7 +43,7 @@ def words_by_kind(
     return {**dict(zip(names, token_classes.polar, strict=True)), NEUTRAL: token_classes.neutral}
 
 
-def kind_of_words(kinds: dict[str, Int[ndarray, " _"]], vocabulary: int) -> list[str]:
+def kind_of_words(kinds: Kinds, vocabulary: int) -> list[str]:
     """The kind of every word of a vocabulary; nothing for those of none."""
     names = np.full(vocabulary, NO_KIND, dtype=object)
     for kind, words in kinds.items():
@@ -44,12 +51,36 @@ def kind_of_words(kinds: dict[str, Int[ndarray, " _"]], vocabulary: int) -> list
     return names.tolist()
 
 
-def mean_by_kind(
-    values: Float[ndarray, " vocabulary"], kinds: dict[str, Int[ndarray, " _"]]
-) -> dict[str, float]:
+def mean_by_kind(values: Float[ndarray, " vocabulary"], kinds: Kinds) -> dict[str, float]:
     """Mean over the words of each kind that have a value; NaN where there are none."""
     means = {}
     for kind, words in kinds.items():
         known = values[words][~np.isnan(values[words])]
         means[kind] = float(known.mean()) if len(known) else float("nan")
     return means
+
+
+def mean_with_others(
+    vectors: Vectors, first: Int[ndarray, " first"], second: Int[ndarray, " second"]
+) -> Float[ndarray, " first"]:
+    """For each word of the first kind, its mean dot product with those of the second, not itself.
+
+    mean_k e_i · e_k = e_i · (sum of the others) / their number; NaN where there are none
+    """
+    total = vectors[second].sum(axis=0)
+    is_inside = np.isin(first, second)
+    own = (vectors[first] ** 2).sum(axis=1) * is_inside
+    others = len(second) - is_inside
+    products = vectors[first] @ total - own
+    return np.divide(products, others, out=np.full(len(first), np.nan), where=others > 0)
+
+
+def mean_dot_products(vectors: Vectors, kinds: Kinds) -> list[dict[str, Any]]:
+    """Rows words, with, dot_product: the mean over all pairs of different words of two kinds."""
+    names, rows = list(kinds), []
+    for place, first in enumerate(names):
+        for second in names[place:]:
+            of_words = mean_with_others(vectors, kinds[first], kinds[second])
+            mean = float(of_words.mean()) if len(of_words) else float("nan")
+            rows.append({"words": first, "with": second, "dot_product": mean})
+    return rows

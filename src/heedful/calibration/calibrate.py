@@ -1,13 +1,13 @@
 """Train the zoo, audit it, count: which tests can be relied on, and where they cut."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 from heedful.auditing.operating_points import OperatingPoints
 from heedful.auditing.results import Audit
-from heedful.calibration.cells import cells_of_zoo
 from heedful.calibration.ground_truth import Known, Looked, evidence_by_run, known_of, look
 from heedful.calibration.operating_point_fit import (
     FEWEST,
@@ -19,11 +19,15 @@ from heedful.calibration.operating_point_fit import (
 )
 from heedful.calibration.record import Calibration
 from heedful.calibration.roc import FALSE_ALARMS, share
-from heedful.calibration.zoo import Zoo, read_zoo
+from heedful.calibration.zoo import EVIDENCE, Member, Zoo, read_zoo
 from heedful.config import at_least
 from heedful.errors import RunError
 from heedful.jobs.progress import JobWatcher
+from heedful.sweeps.cells import Cell, Source
+from heedful.sweeps.grid import Data
+from heedful.sweeps.steps import AnalysisStep, AuditStep, read_audit
 from heedful.sweeps.sweep import checked_device, sweep_cells
+from heedful.training.settings import Settings
 from heedful.training.trained import environment
 
 
@@ -84,6 +88,30 @@ def calibrate(
     points = OperatingPoints(tuple(one.point for one in tested), made, verdict_rates(judged))
     seconds = round(time.monotonic() - started, 1)
     return Calibration(points, tuple(tested), tuple(looked), tuple(known), tuple(judged), seconds)
+
+
+def cells_of_zoo(zoo: Zoo, members: Iterable[Member]) -> list[Cell]:
+    """A cell per member, in their order: trained, audited, and its evidence analysed."""
+    members = list(members)
+    used = dict.fromkeys(member.setting.data for member in members)
+    sources = {data: Source.read(Data(data), None) for data in used}
+    plain, deep = (read_audit({**zoo.audit, "deep": is_deep}) for is_deep in (False, True))
+    return [
+        _cell(member, sources[member.setting.data], zoo.shared, deep if member.is_deep else plain)
+        for member in members
+    ]
+
+
+def _cell(member: Member, source: Source, shared: Mapping[str, Any], audit: AuditStep) -> Cell:
+    settings = Settings().with_(split=source.corpus.split, **{**shared, **member.kind.model})
+    return Cell.named(
+        source,
+        member.kind.name,
+        {"setting": member.setting.name},
+        settings.with_(seed=member.seed),
+        audit,
+        (AnalysisStep(EVIDENCE),),
+    )
 
 
 def verdict_rates(judged: Sequence[Judged]) -> dict[str, int | float]:

@@ -1,22 +1,37 @@
 """Rows -> figures: one function per figure, no computing but the bins and quantiles it draws."""
 
-from heedful.plots.agreeing import agreement, influence
-from heedful.plots.agreement_by_class import agreement_by_class
-from heedful.plots.decisive import adversarial_distance, permutation_effect
-from heedful.plots.deletion import deletion
-from heedful.plots.dots import dot_product_curves, dot_products
-from heedful.plots.figure import Figure
-from heedful.plots.flow import flow_numbers, flow_scores, flow_terms
-from heedful.plots.imbalance import label_imbalance
-from heedful.plots.information import information
-from heedful.plots.iterations import iterations
-from heedful.plots.local_global import local_against_global
-from heedful.plots.scores import pareto, scores_forest
-from heedful.plots.sentences import sentence_vectors
-from heedful.plots.sentiment import word_sentiment
-from heedful.plots.telling import deletion_curves, keep_curves, measures_ranking
-from heedful.plots.twins import seed_distance, tvd_jsd_frontier
-from heedful.plots.words import word_scatter, word_weights
+from heedful.plots.analyses import agreement_by_class, deletion, information, sentence_vectors
+from heedful.plots.audit_documents import (
+    adversarial_distance,
+    agreement,
+    influence,
+    permutation_effect,
+    seed_distance,
+)
+from heedful.plots.audit_scores import (
+    deletion_curves,
+    keep_curves,
+    measures_ranking,
+    pareto,
+    scores_forest,
+    tvd_jsd_frontier,
+)
+from heedful.plots.style import Figure, picture
+from heedful.plots.training import (
+    dot_product_curves,
+    flow_numbers,
+    flow_scores,
+    flow_terms,
+    iterations,
+    label_imbalance,
+)
+from heedful.plots.words import (
+    dot_products,
+    local_against_global,
+    word_scatter,
+    word_sentiment,
+    word_weights,
+)
 
 __all__ = [
     "Figure",
@@ -39,6 +54,7 @@ __all__ = [
     "measures_ranking",
     "pareto",
     "permutation_effect",
+    "picture",
     "scores_forest",
     "seed_distance",
     "sentence_vectors",

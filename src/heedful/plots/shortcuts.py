@@ -3,7 +3,7 @@
 import altair as alt
 import pandas as pd
 
-from heedful.plots.figure import (
+from heedful.plots.style import (
     BLUE,
     GREY,
     ORANGE,

@@ -1,7 +1,6 @@
 """The result of an analysis -> one HTML file that needs no network, in the look of the report."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
@@ -15,56 +14,15 @@ from heedful.report.html import flat, make_page
 from heedful.storage import write_atomically
 from heedful.visible import visible
 
-ROWS = ""  # the rows of the Parquet file, as a table
-
-
-@dataclass(frozen=True)
-class Drawing:
-    """A figure of an analysis and the table it is drawn from."""
-
-    analysis: str
-    table: str
-    draw: Callable[[pd.DataFrame], Figure]
-
-
-def _scatter(where: str, title: str) -> Callable[[pd.DataFrame], Figure]:
-    """The scatter of words by their local or their global scores."""
-
-    def draw(words: pd.DataFrame) -> Figure:
-        names = {f"{where}_attention_score": "attention_score", f"{where}_polarity": "polarity"}
-        return replace(plots.word_scatter(words.rename(columns=names)), title=title)
-
-    return draw
-
-
-DRAWINGS = (
-    Drawing("gradient-flow", "words", plots.flow_scores),
-    Drawing("gradient-flow", "words", plots.flow_terms),
-    Drawing("gradient-flow", "epochs", plots.flow_numbers),
-    Drawing("gradient-flow", "dots", plots.dot_product_curves),
-    Drawing("dot-products", "dots", plots.dot_products),
-    Drawing("label-imbalance", "trainings", plots.label_imbalance),
-    Drawing("word-scores", ROWS, _scatter("local", "Words in their texts")),
-    Drawing("word-scores", ROWS, _scatter("global", "Words alone")),
-    Drawing("word-scores", ROWS, plots.local_against_global),
-    Drawing("word-scores", ROWS, plots.word_weights),
-    Drawing("information", "information", plots.information),
-    Drawing("sentence-vectors", "places", plots.sentence_vectors),
-    Drawing("word-sentiment", "figures", plots.word_sentiment),
-    Drawing("deletion", "curve", plots.deletion),
-    Drawing("iterations", "ends", plots.iterations),
-    Drawing("agreement", ROWS, plots.agreement_by_class),
-)
-
 
 def figures_of(result: Result) -> Iterator[Figure]:
     """The figures of an analysis; one whose table is empty is left out."""
-    for drawing in DRAWINGS:
-        if drawing.analysis == result.analysis:
-            plain = result.to_frame() if drawing.table == ROWS else _frame(result, drawing.table)
-            rows = plain.map(lambda value: visible(value) if isinstance(value, str) else value)
-            if len(rows):
-                yield drawing.draw(rows)
+    for figure in result.figures:
+        plain = result.to_frame() if figure.table is None else _frame(result, figure.table)
+        rows = plain.map(lambda value: visible(value) if isinstance(value, str) else value)
+        if len(rows):
+            draw = getattr(plots, figure.draw)
+            yield draw(rows.rename(columns=figure.columns), **figure.options)
 
 
 def analysis_page(result: Result) -> str:

@@ -10,8 +10,7 @@ from heedful.calibration.ground_truth import Known
 from heedful.calibration.operating_point_fit import FEWEST, QUICK_FEWEST, Tested
 from heedful.calibration.record import Calibration
 from heedful.plots import Figure
-from heedful.plots.calibration import ranking, roc_curves
-from heedful.plots.calibration_kinds import VERDICTS, verdicts, who_is_fooled
+from heedful.plots.calibration import VERDICTS, ranking, roc_curves, verdicts, who_is_fooled
 from heedful.report.figures import spoken
 
 

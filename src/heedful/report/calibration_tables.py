@@ -8,7 +8,7 @@ from heedful.calibration.operating_point_fit import Tested
 from heedful.calibration.record import Calibration
 from heedful.calibration.zoo import CONSTRUCTION, QUANTITIES, Kind, Setting, Truth, Zoo, in_words
 from heedful.errors import RunError
-from heedful.plots.calibration_kinds import SAID
+from heedful.plots.calibration import SAID
 from heedful.report.calibration_figures import paper_of, ranked
 from heedful.report.figures import spoken
 

@@ -16,8 +16,8 @@ from heedful.papers.paper import Paper
 from heedful.papers.record import Reproduction
 from heedful.papers.rows import Mean
 from heedful.plots import Figure
-from heedful.plots.picture import picture
-from heedful.plots.reproduction import beside_published
+from heedful.plots.papers import beside_published
+from heedful.plots.style import picture
 from heedful.report.figures import Drawn, panel, spoken
 from heedful.report.html import flat, make_page
 from heedful.storage import write_atomically

@@ -8,9 +8,8 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor
 
-from heedful.analysis.dots import mean_dot_products
 from heedful.analysis.gradient_flow.of_model import Flow, flow_of
-from heedful.analysis.word_classes import NEUTRAL, mean_by_kind
+from heedful.analysis.word_classes import NEUTRAL, mean_by_kind, mean_dot_products
 from heedful.model.classifier import TextClassifier
 from heedful.text.batching import Batches
 from heedful.training.fit import Epoch, Watcher

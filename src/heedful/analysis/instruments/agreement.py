@@ -14,7 +14,7 @@ from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
 from heedful.analysis.instruments.base import OfRun, analyses, needs_attention
-from heedful.analysis.result import Result, with_interval
+from heedful.analysis.result import FigureSpec, Result, with_interval
 from heedful.auditing.bootstrap import estimate
 from heedful.auditing.metrics.divergence import normalised_entropy
 from heedful.auditing.metrics.ranking import kendall_tau, kendall_test
@@ -52,6 +52,7 @@ class Agreement(OfRun):
 
     name = "agreement"
     asks = "Does attention rank words as measured importance does?"
+    figures = (FigureSpec("agreement_by_class"),)
 
     measures: tuple[str, ...] = ("gradient-x-input-held", "leave-one-out")
     fewest_words: int = 2  # of a document, as the model's tokenizer counts them
@@ -99,6 +100,7 @@ class Agreement(OfRun):
             },
             notes=(*notes, *_explained(measures, pairs, attention)),
             about={"documents_read": len(texts)},
+            figures=self.figures,
         )
 
     def _choose(

@@ -4,14 +4,15 @@
     OfRun       looks at a finished run, perhaps on documents
     OfHistory   reads only how a training went
 
-A member of `analyses` is a frozen dataclass; its fields are its options.
+A member of `analyses` is a frozen dataclass; its fields are its options. It says which figures the
+report draws of it, so that its own file is all that a new analysis takes.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
-from heedful.analysis.result import Result
+from heedful.analysis.result import FigureSpec, Result
 from heedful.errors import ConfigError
 from heedful.model.classifier import AttentionClassifier
 from heedful.registry import Registry
@@ -26,6 +27,7 @@ class Analysis(ABC):
 
     name: ClassVar[str]
     asks: ClassVar[str]
+    figures: ClassVar[tuple[FigureSpec, ...]] = ()
 
 
 class OfTraining(Analysis):

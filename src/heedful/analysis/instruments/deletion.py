@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 
 from heedful.analysis.instruments.base import OfRun, analyses, needs_attention
-from heedful.analysis.result import Result, with_interval
+from heedful.analysis.result import FigureSpec, Result, with_interval
 from heedful.auditing.bootstrap import estimate, paired_difference
 from heedful.auditing.subjects.base import Judge, Probabilities, Reading
 from heedful.auditing.subjects.classifier import ClassifierSubject
@@ -57,6 +57,7 @@ class Deletion(OfRun):
 
     name = "deletion"
     asks = "What does deleting the top words cost, and what are they worth alone?"
+    figures = (FigureSpec("deletion", "curve"),)
 
     k: tuple[int, ...] = (1, 2, 3, 5, 10, 20)
     measure: str = "attention"  # or any other measure of importance, highest first
@@ -103,6 +104,7 @@ class Deletion(OfRun):
             rows=_rows(found, documents, [str(label) for label in trained.classes], steps),
             notes=(*self._notes(found, steps[-1]), *subject.notes),
             about={"documents_judged": len(documents)},
+            figures=self.figures,
         )
 
     def _of_group(

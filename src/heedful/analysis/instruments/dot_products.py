@@ -5,10 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from heedful.analysis.dots import Kinds, Vectors, mean_with_others
 from heedful.analysis.instruments.base import OfRun, analyses, needs_attention
-from heedful.analysis.result import Result, with_interval
-from heedful.analysis.word_classes import NEUTRAL, words_by_kind
+from heedful.analysis.result import FigureSpec, Result, with_interval
+from heedful.analysis.word_classes import NEUTRAL, Kinds, Vectors, mean_with_others, words_by_kind
 from heedful.auditing.bootstrap import estimate
 from heedful.text.documents import Documents
 from heedful.text.token_classes import classify_tokens
@@ -23,6 +22,7 @@ class DotProducts(OfRun):
     name = "dot-products"
     asks = "Do words of one label point the same way, and words of different labels apart?"
     part = None
+    figures = (FigureSpec("dot_products", "dots"),)
 
     def analyse(self, trained: Trained, documents: Documents, seed: int) -> Result:
         """Per pair of kinds, the mean over words of each word's mean dot product."""
@@ -52,6 +52,7 @@ class DotProducts(OfRun):
             tables={"dots": tuple(summary)},
             rows=rows,
             notes=("Intervals are over words of the first kind; the other kind is held as it is.",),
+            figures=self.figures,
         )
 
 

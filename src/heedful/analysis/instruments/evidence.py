@@ -86,6 +86,7 @@ class Evidence(OfRun):
             tables={"evidence": (row,)},
             rows={"text": chosen.texts, **{name: c.tolist() for name, c in columns.items()}},
             about={"documents_read": len(chosen)},
+            figures=self.figures,
         )
 
     def _measure(

@@ -8,7 +8,7 @@ import numpy as np
 from heedful.analysis.gradient_flow.log import FlowLog, word_columns
 from heedful.analysis.gradient_flow.of_model import Flow, flow_of, needs_closed_form
 from heedful.analysis.instruments.base import OfTraining, analyses
-from heedful.analysis.result import Result
+from heedful.analysis.result import FigureSpec, Result
 from heedful.analysis.word_classes import NO_KIND, kind_of_words, mean_by_kind, words_by_kind
 from heedful.errors import ConfigError, DataError
 from heedful.model.build import build_model
@@ -42,6 +42,12 @@ class GradientFlow(OfTraining):
     name = "gradient-flow"
     asks = "Which terms make the attention scores of polar words grow?"
     profile = "sun-lu"
+    figures = (
+        FigureSpec("flow_scores", "words"),
+        FigureSpec("flow_terms", "words"),
+        FigureSpec("flow_numbers", "epochs"),
+        FigureSpec("dot_product_curves", "dots"),
+    )
 
     linearised: bool = True  # additive attention: tanh(x) taken for x, as in the paper
 
@@ -111,6 +117,7 @@ class GradientFlow(OfTraining):
                 "words": {kind: len(members) for kind, members in kinds.items()},
                 "settings": settings.flat(),
             },
+            figures=self.figures,
         )
 
 

@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 
 from heedful.analysis.instruments.base import OfRun, analyses, needs_attention
-from heedful.analysis.result import Result, with_interval
+from heedful.analysis.result import FigureSpec, Result, with_interval
 from heedful.auditing.bootstrap import estimate
 from heedful.auditing.metrics.corpus import information_terms
 from heedful.auditing.metrics.divergence import normalised_entropy
@@ -53,6 +53,7 @@ class Information(OfRun):
 
     name = "information"
     asks = "How much does the state at a word still tell of the word?"
+    figures = (FigureSpec("information", "information"),)
 
     frequent_words: int = 1000  # whose information is taken
     clusters: int = 1000  # at most; and at least 20 states to a cluster
@@ -120,6 +121,7 @@ class Information(OfRun):
                 else "Plugged-in counts flatter all rows alike: read states between the others.",
             ),
             about={"documents_read": count},
+            figures=self.figures,
         )  # fmt: skip
 
     def _read(self, subject: ClassifierSubject, documents: Documents) -> Read:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from heedful.analysis.instruments.base import OfHistory, analyses
-from heedful.analysis.result import Result
+from heedful.analysis.result import FigureSpec, Result
 from heedful.errors import DataError
 
 PHASE_NAME = re.compile(r"(?P<role>learner|compressor) (?P<iteration>\d+)")
@@ -19,6 +19,7 @@ class Iterations(OfHistory):
 
     name = "iterations"
     asks = "Does taking turns pay, and does attention become sharper?"
+    figures = (FigureSpec("iterations", "ends"),)
 
     def analyse(self, history: Sequence[Mapping[str, Any]]) -> Result:
         """One row per phase: the epoch whose weights it ended with."""
@@ -41,6 +42,7 @@ class Iterations(OfHistory):
                 "A phase ends with its best epoch on dev; dev also chose it, so its accuracy "
                 "flatters. Learner and compressor are scored by their own heads.",
             ),
+            figures=self.figures,
         )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from heedful.analysis.gradient_flow.of_model import flow_of, needs_closed_form
 from heedful.analysis.instruments.base import OfTraining, analyses
-from heedful.analysis.result import Result, with_interval
+from heedful.analysis.result import FigureSpec, Result, with_interval
 from heedful.analysis.word_classes import NEUTRAL, mean_by_kind
 from heedful.auditing.bootstrap import estimate
 from heedful.config import at_least
@@ -37,6 +37,7 @@ class LabelImbalance(OfTraining):
     asks = "Does attention favour one label where the labels are not equally common?"
     profile = "sun-lu-planted"
     needs_data = False
+    figures = (FigureSpec("label_imbalance", "trainings"),)
 
     ratios: tuple[str, ...] = ("1to1", "1to2", "1to5", "2to1", "2to5")
     seeds: int = 4
@@ -78,6 +79,7 @@ class LabelImbalance(OfTraining):
                 "seeds": [settings.training.seed + n for n in range(self.seeds)],
                 "settings": settings.flat(),
             },
+            figures=self.figures,
         )
 
     def _train(

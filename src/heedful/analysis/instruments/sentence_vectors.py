@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 
 from heedful.analysis.instruments.base import OfRun, analyses, needs_attention
-from heedful.analysis.result import Result, with_interval
+from heedful.analysis.result import FigureSpec, Result, with_interval
 from heedful.auditing.bootstrap import estimate
 from heedful.config import at_least
 from heedful.errors import DataError
@@ -32,6 +32,7 @@ class SentenceVectors(OfRun):
 
     name = "sentence-vectors"
     asks = "Do the vectors that attention makes of documents stand apart by label?"
+    figures = (FigureSpec("sentence_vectors", "places"),)
 
     method: Literal["pca", "tsne"] = "pca"
     documents: int = 1000  # at most, drawn at random
@@ -86,6 +87,7 @@ class SentenceVectors(OfRun):
                 "interval over documents. Centroid ratio: mean distance between the labels' "
                 "centroids over mean distance of documents from their own.",
             ),
+            figures=self.figures,
         )
 
 

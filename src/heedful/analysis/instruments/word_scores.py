@@ -12,7 +12,7 @@ from scipy.stats import spearmanr
 from torch import Tensor
 
 from heedful.analysis.instruments.base import OfRun, analyses, needs_attention
-from heedful.analysis.result import Result, with_interval
+from heedful.analysis.result import FigureSpec, Result, with_interval
 from heedful.analysis.word_classes import NEUTRAL, NO_KIND, kind_of_words, words_by_kind
 from heedful.auditing.bootstrap import estimate
 from heedful.auditing.results import Table
@@ -42,6 +42,12 @@ class WordScores:
     occurrences: Int[ndarray, " vocabulary"]
 
 
+def _scatter(where: str, title: str) -> FigureSpec:
+    """The scatter of words by their local or their global scores."""
+    columns = {f"{where}_{name}": name for name in ("attention_score", "polarity")}
+    return FigureSpec("word_scatter", columns=columns, options={"title": title})
+
+
 @analyses.register("word-scores")
 @dataclass(frozen=True)
 class LocalAndGlobal(OfRun):
@@ -54,6 +60,12 @@ class LocalAndGlobal(OfRun):
     name = "word-scores"
     asks = "Do words tied to a label get higher scores, in their texts and alone?"
     part = "train"
+    figures = (
+        _scatter("local", "Words in their texts"),
+        _scatter("global", "Words alone"),
+        FigureSpec("local_against_global"),
+        FigureSpec("word_weights"),
+    )
 
     def analyse(self, trained: Trained, documents: Documents, seed: int) -> Result:
         """Scores of all words of a kind that occur in the documents."""
@@ -115,6 +127,7 @@ class LocalAndGlobal(OfRun):
                 + ". Intervals are over words.",
             ),
             about={"words": {kind: len(members) for kind, members in kinds.items()}},
+            figures=self.figures,
         )
 
 

@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float
 from numpy import ndarray
 
 from heedful.analysis.instruments.base import OfRun, analyses, needs_attention
-from heedful.analysis.result import Result, with_interval
+from heedful.analysis.result import FigureSpec, Result, with_interval
 from heedful.auditing.bootstrap import estimate, paired_difference
 from heedful.auditing.metrics.corpus import ratio_terms
 from heedful.auditing.metrics.plausibility import f1_at_k, precision_at_k, recall_at_k
@@ -55,6 +55,7 @@ class WordSentiment(OfRun):
 
     name = "word-sentiment"
     asks = "Are the words attended to most the ones that carry the sentiment?"
+    figures = (FigureSpec("word_sentiment", "figures"),)
 
     k: tuple[int, ...] = (1, 5)
     measure: str = "attention"  # or any other measure of importance
@@ -102,6 +103,7 @@ class WordSentiment(OfRun):
                 "F1 gain: F1 above random ranking on the same documents. Intervals are over "
                 "documents. Averages are micro; macro ones stand in analysis.json.",
             ),
+            figures=self.figures,
         )
 
     def _rank(self, trained: Trained, documents: Sequence[Document], polarity: str) -> Ranked:

@@ -1,9 +1,14 @@
-"""Learn to read under random attention first; only then learn where to look."""
+"""Learn to read under random attention first; only then learn where to look.
+
+A law of random weights takes `is_token` and a generator, and gives a point of the simplex per row
+(zeros where a row has no token).
+"""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
@@ -11,8 +16,7 @@ from torch import Tensor
 from heedful.config import above, at_least
 from heedful.errors import ConfigError
 from heedful.model.classifier import AttentionClassifier, TextClassifier
-from heedful.model.projections import projections
-from heedful.model.random_weights import dirichlet, random_subset, softmax_noise
+from heedful.model.projections import projections, softmax
 from heedful.text.batching import Batch
 from heedful.training.recipe import (
     Material,
@@ -108,3 +112,26 @@ class RandomPretraining(Recipe):
 def look(model: TextClassifier, batch: Batch, rng: torch.Generator) -> Float[Tensor, ""]:
     """The loss of a batch as the model attends."""
     return cross_entropy(model(batch), batch)
+
+
+def softmax_noise(is_token: IsToken, rng: torch.Generator, spread: float) -> Weights:
+    """Softmax of N(0, spread²) draws."""
+    noise = torch.randn(is_token.shape, generator=rng).to(is_token.device)
+    return softmax(spread * noise, is_token)
+
+
+def random_subset(is_token: IsToken, rng: torch.Generator, kept: int) -> Weights:
+    """The same weight for `kept` tokens drawn without replacement; for all, if they are fewer."""
+    draws = torch.rand(is_token.shape, generator=rng).to(is_token.device)
+    order = draws.masked_fill(~is_token, 2.0).argsort(dim=-1)
+    chosen = torch.zeros_like(draws).scatter(-1, order[..., :kept], 1.0) * is_token
+    return chosen / chosen.sum(dim=-1, keepdim=True).clamp(min=1)
+
+
+def dirichlet(is_token: IsToken, rng: torch.Generator, concentration: float) -> Weights:
+    """Dirichlet with the same concentration everywhere: the lower, the fewer tokens matter."""
+    seed = int(torch.randint(2**62, (), generator=rng))
+    drawn = np.random.default_rng(seed).standard_gamma(concentration, tuple(is_token.shape))
+    gammas = torch.from_numpy(np.maximum(drawn, 1e-30)).to(is_token.device) * is_token
+    total = gammas.sum(dim=-1, keepdim=True)
+    return (gammas / total.masked_fill(total == 0, 1.0)).to(torch.get_default_dtype())

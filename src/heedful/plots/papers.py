@@ -3,7 +3,13 @@
 import altair as alt
 import pandas as pd
 
-from heedful.plots.figure import BLUE, ORANGE, QUIET, Figure, styled
+from heedful.plots.style import (
+    BLUE,
+    ORANGE,
+    QUIET,
+    Figure,
+    styled,
+)
 
 COLOURS = {"replicates": BLUE, "does not": ORANGE, "cannot be compared": QUIET}
 

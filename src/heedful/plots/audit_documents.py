@@ -1,4 +1,7 @@
-"""How far the prediction moves when the attention moves."""
+"""An audit document by document: how far weights and predictions move, and agree.
+
+A row per document -> violins and histograms.
+"""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -11,7 +14,8 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from heedful.auditing.document_filter import Selection, Within
-from heedful.plots.figure import (
+from heedful.plots.style import (
+    GREY,
     INK,
     ORANGE,
     QUIET,
@@ -33,6 +37,8 @@ POINTS = 61  # along a violin
 HALF_WIDTH = 0.105  # of a violin at its widest, on the axis of the largest weight
 FEWEST_FOR_A_VIOLIN = 5  # documents; fewer are drawn as dots
 LARGEST_JSD = float(np.log(2))
+WHO = ("attention", "random weights")
+SEEDS, PERMUTED = "another seed", "weights permuted"
 
 
 def permutation_effect(documents: pd.DataFrame) -> Figure:
@@ -187,4 +193,98 @@ def adversarial_distance(documents: pd.DataFrame) -> Figure:
             "more the reason than that one."
         ),
         chart=styled(layers.properties(width=380, height=210)),
+    )
+
+
+def agreement(documents: pd.DataFrame, measure: str) -> Figure:
+    """Columns kendall_tau_<measure>, the same of random weights, prediction -> histograms."""
+    column = f"kendall_tau_{measure}"
+    panels = [_two_histograms(panel, column) for panel in by_prediction(documents)]
+    return Figure(
+        title=f"Agreement of attention with {measure}",
+        caption=(
+            f"Kendall's τ between each document's attention and the importance that {measure} "
+            "gives its words. 1: the same order; 0: unrelated; −1: reversed. Bars are the model's "
+            "attention, the grey line is random weights: where the two lie on each other, "
+            "attention orders words no better than chance."
+        ),
+        chart=styled(alt.concat(*panels, columns=2)),
+    )
+
+
+def _two_histograms(panel: Panel, column: str) -> "ChartType":
+    attention, chance = (
+        shares(panel.documents, name, -1.0, 1.0, 25, panel.predictions).assign(who=who)
+        for name, who in zip((column, f"{column}_random"), WHO, strict=True)
+    )
+    title = "Kendall's τ"
+    where = alt.X("start:Q", title=title, scale=alt.Scale(domain=[-1, 1]))
+    colour = alt.Color("who:N", scale=alt.Scale(domain=WHO, range=[ORANGE, GREY]), title=None)
+    bars = alt.Chart(attention).mark_bar(binSpacing=1)
+    steps = alt.Chart(chance).mark_line(interpolate="step-after", strokeWidth=2)
+    return alt.layer(
+        bars.encode(
+            bin_axis(title, -1.0, 1.0),
+            x2="end:Q",
+            y=share_axis(),
+            tooltip=bin_tooltip(),
+            color=colour,
+        ),
+        steps.encode(where, y=share_axis(), tooltip=bin_tooltip(), color=colour),
+    ).properties(title=panel.title, width=165, height=160)
+
+
+def influence(documents: pd.DataFrame) -> Figure:
+    """Columns influence_entropy (normalised: 0 to 1), own_influence -> two histograms."""
+    panels = [
+        _histogram(documents, "influence_entropy", "entropy of influence"),
+        _histogram(documents, "own_influence", "share of its own word"),
+    ]
+    return Figure(
+        title="What the state at a word listens to",
+        caption=(
+            "Attention weighs states, and a state may speak of other words than its own. Entropy: "
+            "how widely a state's influences are spread, on average over a document (0: one word "
+            "alone; 1: all words alike). Beside it, the share of influence that comes from the "
+            "word the state stands at (1: all of it). The higher the entropy and the lower the "
+            "share, the less a highlighted word is what was attended to."
+        ),
+        chart=styled(alt.concat(*panels, columns=2)),
+    )
+
+
+def _histogram(documents: pd.DataFrame, column: str, title: str) -> alt.Chart:
+    rows = shares(documents, column, 0.0, 1.0, bins=25)
+    bars = alt.Chart(rows).mark_bar(color=ORANGE, binSpacing=1)
+    encoded = bars.encode(
+        bin_axis(title, 0.0, 1.0), x2="end:Q", y=share_axis(), tooltip=bin_tooltip()
+    )
+    return encoded.properties(width=165, height=160)
+
+
+def seed_distance(documents: pd.DataFrame) -> Figure:
+    """Columns seed_jsd, permuted_jsd -> two histograms up to ln 2 (arXiv:1908.04626)."""
+    columns = {SEEDS: ("seed_jsd", ORANGE), PERMUTED: ("permuted_jsd", GREY)}
+    highest = float(np.nanmax(documents[["seed_jsd", "permuted_jsd"]].to_numpy()))
+    top = min(LARGEST_JSD, max(highest, 0.05))
+    panels = []
+    for name, (column, colour) in columns.items():
+        bars = alt.Chart(shares(documents, column, 0.0, top)).mark_bar(color=colour, binSpacing=1)
+        panels.append(
+            bars.encode(
+                bin_axis("JSD from the model's weights (nats)", 0.0, top),
+                x2="end:Q",
+                y=share_axis(),
+                tooltip=bin_tooltip(),
+            ).properties(title=name, width=240, height=170)
+        )
+    return Figure(
+        title="How far another seed's attention is",
+        caption=(
+            "For each document, the median distance between this model's weights and those of the "
+            "same model trained with other seeds; beside it, the distance to the same weights "
+            "dealt out at random. The more alike the two pictures, the more the attention is an "
+            "accident of the seed."
+        ),
+        chart=styled(alt.hconcat(*panels)),
     )

@@ -2,7 +2,7 @@ import math
 
 import pandas as pd
 
-from heedful.plots.reproduction import beside_published
+from heedful.plots.papers import beside_published
 
 
 def domain(*intervals):

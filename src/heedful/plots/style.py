@@ -1,4 +1,4 @@
-"""What a figure is, and the look that all figures share.
+"""What a figure is, the look that all figures share, and one figure for any table of means.
 
 A row of a chart that stands for documents says which, as the query of a selection in `behind`.
 
@@ -10,6 +10,7 @@ colour vision, and stand out from white and from near black.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from numbers import Number
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
@@ -26,12 +27,11 @@ OTHERS = (BLUE, "#009e73", "#c0679a", "#3d9bd6", "#8a6d00", "#6f5bb5")  # in ord
 SHAPES = ("circle", "triangle-up", "diamond", "square", "triangle-down", "cross", "triangle-left")
 INK, QUIET, LINE = "#1f2933", "#57606a", "#d0d7de"  # a report swaps these three in the dark
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
-
 MOST_CLASSES = 4  # panels of a figure by predicted label; rarer labels share the last
 OTHER_LABELS = "other labels"
-
-
 LETTER_WIDTH = 6.6  # of a wide font, in pixels; a drawing made elsewhere may have used a narrow one
+SEEDS_CAPTION = "Means over seeds; bars are 95% intervals of the mean (Student's t)."
+PANELS_PER_ROW = 3  # panels beside each other
 
 
 @dataclass(frozen=True)
@@ -169,4 +169,86 @@ def bin_tooltip() -> list[alt.Tooltip]:
         alt.Tooltip("end:Q", title="to", format=".3f"),
         alt.Tooltip("documents:Q", format=","),
         alt.Tooltip("share:Q", format=".1%"),
+    ]
+
+
+def whole_numbers(values: "pd.Series[int]") -> alt.Axis:
+    """An axis that is marked at whole numbers only, seven of them at most."""
+    first, last = int(values.min()), int(values.max())
+    steps = (digit * 10**power for power in range(9) for digit in (1, 2, 5))
+    step = next(step for step in steps if (last - first) / step <= 6)
+    return alt.Axis(format="d", values=list(range(first, last + 1, step)))
+
+
+def picture(
+    points: pd.DataFrame, title: str, over: str, unit: str, caption: str = SEEDS_CAPTION
+) -> Figure:
+    """Rows over, mean, low, high, perhaps line and panel -> a panel for each value of `panel`.
+
+    Numbers stand side by side, joined by lines; names stand below each other.
+    """
+    points = points.assign(**{name: "" for name in ("line", "panel") if name not in points})
+    draw = _joined_means if all(isinstance(one, Number) for one in points["over"]) else _named_means
+    rows = points.round(4)
+    names = list(dict.fromkeys(rows["line"]))
+    colours = [BLUE] if names == [""] else [OTHERS[n % len(OTHERS)] for n in range(len(names))]
+    legend = None if names == [""] else alt.Legend(title=None, symbolOpacity=1)
+    colour = alt.Color("line:N", scale=alt.Scale(domain=names, range=colours), legend=legend)
+    shape = alt.Shape("line:N", scale=shape_scale(names), legend=legend)
+    ends = rows[["mean", "low", "high"]]
+    low, high = float(ends.min().min()), float(ends.max().max())
+    room = 0.05 * (high - low or 1.0)
+    scale = alt.Scale(domain=[low - room, high + room], nice=False, zero=False)
+    panels = list(dict.fromkeys(rows["panel"]))
+    drawn = [
+        draw(rows[rows["panel"] == panel], over, unit, scale, colour, shape).properties(
+            **({"title": panel} if panel else {})
+        )
+        for panel in panels
+    ]
+    return Figure(title, caption, styled(alt.concat(*drawn, columns=PANELS_PER_ROW)))
+
+
+def _joined_means(
+    rows: pd.DataFrame, over: str, unit: str, scale: alt.Scale, colour: alt.Color, shape: alt.Shape
+) -> "ChartType":
+    order = sorted(dict.fromkeys(rows["over"]))
+    x = alt.X("over:O", title=over, sort=order, axis=alt.Axis(labelAngle=0))
+    base = alt.Chart(rows).encode(x=x, color=colour)
+    y = alt.Y("mean:Q", title=unit, scale=scale)
+    return alt.layer(
+        base.mark_line(strokeWidth=1.5).encode(y=y),
+        base.mark_rule(opacity=0.45).encode(y=alt.Y("low:Q", scale=scale), y2="high:Q"),
+        base.mark_point(filled=True, size=42, opacity=1).encode(
+            y=y, shape=shape, tooltip=_mean_tooltip(rows)
+        ),
+    ).properties(width=220, height=190)
+
+
+def _named_means(
+    rows: pd.DataFrame, over: str, unit: str, scale: alt.Scale, colour: alt.Color, shape: alt.Shape
+) -> "ChartType":
+    order = list(dict.fromkeys(rows["over"]))
+    lines = list(dict.fromkeys(rows["line"]))
+    y = alt.Y("over:N", title=None, sort=order, axis=row_axis(order))
+    base = alt.Chart(rows).encode(y=y, yOffset=alt.YOffset("line:N", sort=lines), color=colour)
+    x = alt.X("mean:Q", title=unit, scale=scale, axis=alt.Axis(tickCount=5))
+    return alt.layer(
+        base.mark_rule(opacity=0.5).encode(x=alt.X("low:Q", scale=scale), x2="high:Q"),
+        base.mark_point(filled=True, size=48, opacity=1).encode(
+            x=x, shape=shape, tooltip=_mean_tooltip(rows)
+        ),
+    ).properties(width=240, height=max(60, len(order) * (12 + 13 * len(lines))))
+
+
+def _mean_tooltip(rows: pd.DataFrame) -> list[alt.Tooltip]:
+    """What a point says of itself; only means over seeds say how many there are."""
+    return [
+        alt.Tooltip("panel:N"),
+        alt.Tooltip("line:N"),
+        alt.Tooltip("over:N", title="at"),
+        alt.Tooltip("mean:Q"),
+        alt.Tooltip("low:Q"),
+        alt.Tooltip("high:Q"),
+        *([alt.Tooltip("seeds:Q")] if "seeds" in rows else []),
     ]

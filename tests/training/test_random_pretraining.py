@@ -3,7 +3,7 @@ from functools import partial
 import pytest
 import torch
 
-from heedful.model.random_weights import dirichlet, random_subset, softmax_noise
+from heedful.training.recipes.random_pretraining import dirichlet, random_subset, softmax_noise
 
 LAWS = {
     "softmax-noise": partial(softmax_noise, spread=3.0),
