@@ -62,7 +62,7 @@ def run(classifier) -> Path:
 @pytest.fixture
 def documents(planted) -> Path:
     path = Path("documents.jsonl")
-    rows = [{"text": one.text, "label": one.label} for one in planted.test]
+    rows = [{"text": one.text, "label": one.label} for one in planted.test[:24]]
     path.write_text("\n".join(map(json.dumps, rows)))
     return path
 
@@ -112,13 +112,12 @@ def test_a_new_measure_is_offered_by_the_web_api(add, run):
 def test_a_measure_that_is_not_audited_by_default_is_there_by_name(
     heedful, add, classifier, planted, run, documents
 ):
-    ask = ("audit", run, documents, "--ask", "telling", "--json")
-    before = heedful(*ask).out
     add(importances, "slow", from_the_left, is_audited=False)
     assert "slow" in listed(heedful, "importances")
     assert "slow" in heedful("explain", run, TEXT, "--measure", "slow").out
-    assert ranked(json.loads(before)) == ranked(json.loads(heedful(*ask).out))
-    named = package.audit(classifier, planted.test, asked=["telling"], measures=["slow"])
+    usual = heedful("audit", run, documents, "--ask", "telling", "--json").out
+    assert sorted(ranked(json.loads(usual))) == sorted(set(importances) - {"slow"})
+    named = package.audit(classifier, planted.test[:24], asked=["telling"], measures=["slow"])
     assert "slow" in ranked({"evidence": named.evidence})
 
 

@@ -19,9 +19,6 @@ from heedful.registry import Registry
 INTERNAL = {"arms": arms, "paper_measures": measures}  # of one probe, of reproducing papers
 FAMILIES: dict[str, Registry[Any]] = {**_families(), **INTERNAL}
 every_family = pytest.mark.parametrize("family", FAMILIES)
-every_member = pytest.mark.parametrize(
-    ("family", "name"), [(family, name) for family, of in FAMILIES.items() for name in of]
-)
 
 
 def registries_of_the_package() -> list[Registry[Any]]:
@@ -61,18 +58,19 @@ def test_names_are_words_and_summaries_are_sentences(family):
         assert registry.summary(name).endswith((".", ")")), name
 
 
-@every_member
-def test_a_member_is_made_of_its_name_described_and_made_again(family, name):
+@every_family
+def test_members_are_made_of_their_names_described_and_made_again(family):
     registry = FAMILIES[family]
-    member = registry.make(name)
-    assert registry.name_of(member) == name
-    assert registry.make(member) is member
-    described = registry.describe(member)
-    assert described == {"name": name, **registry.options(name)}
-    assert registry.make(described) == member
-    if name != "all-of":  # its parts are recipes with options of their own
-        assert registry.make(registry.spec(member)) == member
-    assert pickle.loads(pickle.dumps(member)) == member  # as it travels to other processes
+    for name in registry:
+        member = registry.make(name)
+        assert registry.name_of(member) == name
+        assert registry.make(member) is member
+        described = registry.describe(member)
+        assert described == {"name": name, **registry.options(name)}
+        assert registry.make(described) == member
+        if name != "all-of":  # its parts are recipes with options of their own
+            assert registry.make(registry.spec(member)) == member
+        assert pickle.loads(pickle.dumps(member)) == member  # as it travels to other processes
 
 
 @every_family
@@ -85,15 +83,16 @@ def test_classes_are_frozen_and_no_member_extends_another(family):
         assert not any(issubclass(one, other) for other in classes if other is not one), one
 
 
-@every_member
-def test_an_unknown_option_is_refused_with_the_nearest(family, name):
+@every_family
+def test_an_unknown_option_is_refused_with_the_nearest(family):
     registry = FAMILIES[family]
-    options = list(registry.options(name))
-    wrong = f"{options[0]}x" if options else "sizex"
-    for spec in (f"{name}:{wrong}=1", {"name": name, wrong: 1}):
-        with pytest.raises(ConfigError) as error:
-            registry.make(spec)
-        said = str(error.value)
-        assert f"{registry.noun} {name!r}" in said
-        assert wrong in said
-        assert not options or f"Did you mean {options[0]!r}?" in said
+    for name in registry:
+        options = list(registry.options(name))
+        wrong = f"{options[0]}x" if options else "sizex"
+        for spec in (f"{name}:{wrong}=1", {"name": name, wrong: 1}):
+            with pytest.raises(ConfigError) as error:
+                registry.make(spec)
+            said = str(error.value)
+            assert f"{registry.noun} {name!r}" in said
+            assert wrong in said
+            assert not options or f"Did you mean {options[0]!r}?" in said

@@ -11,7 +11,6 @@ from heedful.auditing.results import Audit
 from heedful.auditing.subjects.base import Subject
 from heedful.auditing.subjects.retrained import Twins
 from heedful.counterfactual.adversarial import Adversarial
-from heedful.training.settings import Settings
 from tests.auditing.doubles import a_subject
 from tests.readouts.tiny import planted_documents
 
@@ -53,11 +52,9 @@ def test_a_question_declares_its_tests(name):
 def test_a_subject_that_lacks_what_a_question_needs_is_not_asked_and_the_reason_is_given(name):
     question, subject = questions.make(name), a_subject(POINTS)
     assert issubclass(question.needs, Subject)
-    reason = question.why_not(subject, Twins())
     if not isinstance(subject, question.needs):
-        assert reason == question.needs.missing
-    if question.twins(AuditSettings(), Settings()) and not question.needs.__abstractmethods__:
-        assert reason
+        assert question.needs.missing
+        assert question.why_not(subject, Twins()) == question.needs.missing
 
 
 @every_question
