@@ -5,7 +5,6 @@ its options. Command-line choices, docs tables, `heedful list` and contract test
 so adding a member is one decorated function or class and nothing else.
 """
 
-import dataclasses
 import inspect
 import typing
 from collections.abc import Callable, Iterator, Mapping
@@ -88,8 +87,10 @@ class Registry(Mapping[str, Any], Generic[Member]):
 
     def describe(self, member: Member) -> dict[str, Any]:
         """Name and options of a ready member as plain data; `make` reads it back."""
-        options = config.to_plain(member) if dataclasses.is_dataclass(member) else {}
-        return {"name": self.name_of(member), **options}
+        name = self.name_of(member)
+        # A record that was registered as it is, such as a metric, has fields but no options.
+        options = config.to_plain(member) if inspect.isclass(self[name]) else {}
+        return {"name": name, **options}
 
     def spec(self, member: Member) -> str:
         """Name and options of a ready member as one word; `make` reads it back."""

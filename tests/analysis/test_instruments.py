@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import torch
 
-from heedful.analysis.instruments import analyses
 from heedful.analysis.instruments.dot_products import DotProducts
 from heedful.analysis.instruments.gradient_flow import GradientFlow
 from heedful.analysis.instruments.information import Information
@@ -29,12 +28,6 @@ from tests.analysis.models import VOCABULARY, a_model, some_documents
 
 def by(rows, *names):
     return {tuple(row[name] for name in names): row for row in rows}
-
-
-def test_every_analysis_asks_a_question_and_has_options_that_can_be_made():
-    for name in analyses:
-        assert analyses.make(name).asks.endswith("?"), name
-        assert analyses.make(name).name == name
 
 
 def test_gradient_flow_watches_from_before_training_to_the_last_epoch(planted):

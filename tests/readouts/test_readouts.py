@@ -1,4 +1,4 @@
-"""Readouts, word by word: by hand where arithmetic is short, by contract for all of them."""
+"""Readouts, word by word, by hand."""
 
 import pytest
 import torch
@@ -59,34 +59,6 @@ def test_heads_that_share_their_values_each_get_them():
 def test_where_states_are_averaged_rows_are():
     found = readouts.make("last-cls")(attended(LOWER, is_read=torch.tensor([[True, True, False]])))
     torch.testing.assert_close(found, torch.tensor([[0.1, 0.75, 0.15]]))
-
-
-def random_attended() -> Attended:
-    rng = torch.Generator().manual_seed(3)
-    layers = [torch.rand(2, 4, 5, 5, generator=rng).softmax(dim=-1) for _ in range(3)]
-    slopes = [torch.randn(2, 4, 5, 5, generator=rng) for _ in range(3)]
-    values = [torch.randn(2, 4, 5, 8, generator=rng) for _ in range(3)]
-    is_read = torch.zeros(2, 5, dtype=torch.bool)
-    is_read[:, 0] = True
-    return Attended(layers, is_read, values, slopes)
-
-
-@pytest.mark.parametrize("name", readouts)
-def test_every_readout_gives_each_position_a_number_of_at_least_0(name):
-    found = readouts.make(name)(random_attended())
-    assert found.shape == (2, 5)
-    assert (found >= 0).all()
-    assert found.isfinite().all()
-    assert readouts.summary(name)
-
-
-@pytest.mark.parametrize("name", readouts)
-def test_every_readout_looks_at_layers_and_heads_that_exist(name):
-    readout = readouts.make(name)
-    assert set(readout.layers(3)) <= set(range(3))
-    assert set(readout.heads(4)) <= set(range(4))
-    assert readout.layers(3)
-    assert readout.heads(4)
 
 
 def test_a_head_that_the_model_has_not_is_refused():

@@ -12,14 +12,34 @@ from torch import Tensor, nn
 
 from heedful.errors import ConfigError
 from heedful.model.classifier import AttentionClassifier
-from heedful.registry import Registry
+from heedful.registry import Registered, Registry
 from heedful.text.batching import Batch
 
 Target = Int[Tensor, " batch"]
 TokenScores = Float[Tensor, "batch tokens"]
 Importance = Callable[[AttentionClassifier, Batch, Target], TokenScores]
 
-importances: Registry[Importance] = Registry("importance measure")
+
+class Importances(Registry[Importance]):
+    """Measures of importance; a slow one may stay out of audits that do not name it."""
+
+    def __init__(self) -> None:
+        super().__init__("importance measure")
+        self._not_audited: set[str] = set()
+
+    def register(self, name: str, *, is_audited: bool = True) -> Callable[[Registered], Registered]:
+        """Decorator: enter a measure; without `is_audited`, audits rank it only if asked to."""
+        if not is_audited:
+            self._not_audited.add(name)
+        return super().register(name)
+
+    @property
+    def audited(self) -> list[str]:
+        """The measures that every audit of a classifier ranks."""
+        return [name for name in self if name not in self._not_audited]
+
+
+importances = Importances()
 
 Measure = str | Importance
 """A measure by its name, with options or without, or anything of the same signature."""

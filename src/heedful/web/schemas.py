@@ -1,9 +1,11 @@
 """What may be asked and what is answered, as types: OpenAPI and every check are made of them."""
 
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
-from pydantic_core import PydanticCustomError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, PydanticCustomError
 
 from heedful.counterfactual.base import counterfactuals
 from heedful.errors import UnknownName
@@ -17,6 +19,18 @@ Text = Annotated[
 ]
 
 
+@dataclass(frozen=True)
+class _NamesOf:
+    """The names of a family on the day they are described: members may be added until then."""
+
+    registry: Registry[Any]
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        return {"type": "string", "enum": list(self.registry)}
+
+
 def _name_in(registry: Registry[Any]) -> Any:
     """A name of a family, without options: those could ask for more work than is served."""
 
@@ -27,8 +41,7 @@ def _name_in(registry: Registry[Any]) -> Any:
             raise PydanticCustomError("unknown_name", "{said}", {"said": str(error)}) from None
         return name
 
-    names = WithJsonSchema({"type": "string", "enum": list(registry)})
-    return (AfterValidator(check), names)
+    return (AfterValidator(check), _NamesOf(registry))
 
 
 MeasureName = Annotated[str, *_name_in(importances)]

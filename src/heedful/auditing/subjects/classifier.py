@@ -53,7 +53,8 @@ class ClassifierSubject(Decides, ShowsStates, KnowsWords):
         self.trained = trained
         self.model: AttentionClassifier = trained.model
         self._precision = precision
-        self._measures = ready([*importances, *measures])
+        self._measures = ready([*importances.audited, *measures])
+        self._has_further = bool(measures)
         self.measures = tuple(self._measures)
         self.classes = trained.classes
         self.vocabulary = trained.tokenizer.words
@@ -74,8 +75,7 @@ class ClassifierSubject(Decides, ShowsStates, KnowsWords):
 
         Further measures may hang on to the model while they work, so they go one after the other.
         """
-        has_further = len(self.measures) > len(importances)
-        return self.trained.device.type == "cpu" and not has_further
+        return self.trained.device.type == "cpu" and not self._has_further
 
     @property
     def identity(self) -> dict[str, object]:

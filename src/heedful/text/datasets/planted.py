@@ -4,7 +4,8 @@ A document is ten different neutral words and two different words of its label, 
 words of the label are its rationale, so an explanation can be checked against the truth.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from string import ascii_lowercase
 
 import numpy as np
@@ -91,21 +92,22 @@ class Planted:
 @corpora.register("planted-noisy")
 def planted_noisy() -> Corpus:
     """The planted corpus with a tenth of its evidence turned round (Sun & Lu's Data II)."""
-    return Planted(noise=0.1)()
+    return replace(Planted(noise=0.1)(), name="planted-noisy")
 
 
 @corpora.register("planted-three")
 def planted_three() -> Corpus:
     """The planted corpus with three labels."""
-    return Planted(classes=3)()
+    return replace(Planted(classes=3)(), name="planted-three")
 
 
 @corpora.register("planted-imbalanced")
 def planted_imbalanced() -> Corpus:
     """The planted corpus with five negative documents for each positive one."""
-    return Planted(ratio=(5.0, 1.0))()
+    return replace(Planted(ratio=(5.0, 1.0))(), name="planted-imbalanced")
 
 
+@cache
 def word_form(group: str, number: int) -> str:
     """A made-up word of letters only: word_form("neutral", 27) is 'neutral' + 'abb'."""
     letters = ""
