@@ -91,7 +91,7 @@ def test_memory_that_ran_short_is_told_everywhere(heedful, saved, documents, mon
         return forward(self, input_ids, **more)
 
     ask = ("audit", f"hf:{saved}", documents, "--ask", "leak-free", "--readout", "last-cls")
-    ask = (*ask, "--readout", "mean-layers", "--documents", "8")
+    ask = (*ask, "--readout", "mean-layers", "--documents", "8", "--precision", "fp32")
     note = "memory ran short, so some texts were read in smaller batches"
     assert "memory ran short" not in heedful(*ask).err
     monkeypatch.setattr(kind, "forward", scarce)

@@ -88,17 +88,8 @@ def test_a_transformer_is_audited_alike_through_both_doors(heedful):
     documents = planted_documents(30, seed=7)
     rows = [{"text": d.text, "label": d.label} for d in documents]
     Path("documents.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    answer = heedful(
-        "audit",
-        "hf:bert",
-        "documents.jsonl",
-        "--readout",
-        "rollout",
-        "--documents",
-        24,
-        "-o",
-        "out",
-    )
+    chosen = ("--readout", "rollout", "--documents", 24, "--device", "cpu")  # as in Python
+    answer = heedful("audit", "hf:bert", "documents.jsonl", *chosen, "-o", "out")
     assert answer.code == 0, answer.err
     (by_command,) = (Audit.load(path.parent) for path in Path("out").glob("*/audit.json"))
     in_python = library.audit(

@@ -147,6 +147,7 @@ def test_a_new_readout_is_listed_audited_and_reported(heedful, add):
     rows = [{"text": one.text, "label": one.label} for one in documents]
     Path("documents.jsonl").write_text("\n".join(map(json.dumps, rows)))
     chosen = ("--readout", "dummy", "--readout", "dummy:step=2.0", "--ask", "agreeing")
+    chosen = (*chosen, "--device", "cpu")
     answer = heedful("audit", "hf:model", "documents.jsonl", *chosen, "-o", "audit")
     assert answer.code == 0, answer.err
     verdicts = json.loads(Path("audit/readings.json").read_text())["verdicts"]

@@ -56,10 +56,12 @@ def audit(
         typer.Option("--train", help="With --deep: what the run was trained on. Default: found."),
     ] = None,
     cores: Annotated[
-        int | None, typer.Option(help="With --deep: train so many models at once. Default: all.")
+        int | None,
+        typer.Option(help="With --deep: number of models trained at once. Default: all cores."),
     ] = None,
     memory: Annotated[
-        float | None, typer.Option(help="With --deep: GiB that they may take together.")
+        float | None,
+        typer.Option(help="With --deep: memory limit of all trainings together, in GiB."),
     ] = None,
     readout: Annotated[
         list[str] | None,
@@ -69,10 +71,13 @@ def audit(
         bool, typer.Option("--heads", help="With hf: also rank every head of every layer.")
     ] = False,
     fail_on: Annotated[
-        str | None, typer.Option(help="Leave with code 1 on may-not, or on not-safe and worse.")
+        str | None,
+        typer.Option(
+            help="Exit with code 1 if the verdict is may-not; with not-safe: also if not-safe."
+        ),
     ] = None,
     seed: Seed = 0,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a killed audit.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume an interrupted audit.")] = False,
     device: Device = "auto",
     precision: Exactness = "auto",
     quiet: Quiet = False,
