@@ -9,7 +9,9 @@ from heedful.auditing.questions import AuditSettings
 from heedful.auditing.results import Audit
 from heedful.auditing.run_audit import AuditPlan, new_documents, prepare_audit, run_audit
 from heedful.auditing.subjects.classifier import ClassifierSubject
+from heedful.cli import show
 from heedful.errors import ConfigError, DataError, DataWarning
+from heedful.report.tables import why
 from heedful.text.datasets.planted import Planted
 from heedful.text.documents import Document, Documents
 
@@ -107,6 +109,9 @@ def test_nothing_is_supported_at_chance(classifier, corpus):
         assert "supported" not in judgements(found)
         assert "chance" in found.about["accuracy_at_chance"]
         assert found.instead == ""
+        printed = [line.plain for line in show.audited(found)]
+        assert found.chance in printed
+        assert "nothing that it shows is supported." in why(found)
 
 
 def test_without_labels_nothing_is_known_of_chance(classifier, corpus):

@@ -9,10 +9,8 @@ from dataclasses import replace
 import numpy as np
 
 from heedful.auditing.bootstrap import BootstrapSettings, paired_difference
-from heedful.auditing.results import Answer, Audit
+from heedful.auditing.results import AT_CHANCE, Answer, Audit
 from heedful.auditing.verdict import judge_question, reach_verdict
-
-AT_CHANCE = "accuracy_at_chance"  # the sentence, among the facts about an audit
 
 
 def guard_against_chance(

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 SCHEMA = 2
+AT_CHANCE = "accuracy_at_chance"  # the sentence, among the facts about an audit
 Column = Float[ndarray, " documents"]
 Table = tuple[Mapping[str, Any], ...]
 """Rows of plain values: evidence behind a figure."""
@@ -124,6 +125,11 @@ class Audit:
         silent = f" Not asked: {', '.join(unasked)}." if unasked else ""
         told = ", ".join([f"{len(judged)} of {len(tests)} tests are judged", *ways])
         return f"{told}.{silent}"
+
+    @property
+    def chance(self) -> str:
+        """A sentence if the model is right no more often than chance; else empty."""
+        return str(self.about.get(AT_CHANCE, ""))
 
     @property
     def accuracies(self) -> dict[str, str]:

@@ -195,7 +195,8 @@ def prepare_audit(
     """
     plan = plan or AuditPlan()
     chosen = new_documents([subject], documents, plan.include_trained)
-    known = {"judge": "self", **(about or {})}
+    known = dict(about or {})
+    known.setdefault("judge", "self")
     return PreparedAudit(subject, chosen, plan, known, judge, twins or Twins())
 
 

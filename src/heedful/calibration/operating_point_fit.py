@@ -10,7 +10,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from heedful.auditing.operating_points import OperatingPoint, Share
-from heedful.auditing.verdict import Judgement, Verdict, compared, judge_question, reach_verdict
+from heedful.auditing.verdict import (
+    DECIDING,
+    Judgement,
+    Verdict,
+    compared,
+    judge_question,
+    reach_verdict,
+)
 from heedful.calibration.ground_truth import Known, Looked
 from heedful.calibration.roc import (
     FALSE_ALARMS,
@@ -27,7 +34,6 @@ USEFUL = 0.5  # power at 5% false alarms below which a test is only reported
 FEWEST = 10  # models of either kind that a judged test has been asked of; half as many in a half
 QUICK_FEWEST = 4  # in a quick calibration, which is for trying out
 FEWEST_FOR_FIGURES = 3
-DECIDING = ("decisive", "telling")  # the questions that the verdict looks at
 SEED = 0
 
 

@@ -47,7 +47,7 @@ def analyse(
         str | None, typer.Option(help="As in dot:scale=10.", rich_help_panel=_TRAINING)
     ] = None,
     epochs: Annotated[
-        int | None, typer.Option(help="At most so many.", rich_help_panel=_TRAINING)
+        int | None, typer.Option(help="Maximum number of epochs.", rich_help_panel=_TRAINING)
     ] = None,
     set_: Annotated[
         list[str] | None,

@@ -23,7 +23,7 @@ def calibrate(
     quick: Annotated[
         bool, typer.Option("--quick", help="A small part of the zoo, in minutes.")
     ] = False,
-    seeds: Annotated[int, typer.Option(help="Train each model with so many seeds.")] = 1,
+    seeds: Annotated[int, typer.Option(help="Number of seeds each model is trained with.")] = 1,
     on: Engine = "local",
     cores: AtOnce = None,
     device: Device = "cpu",

@@ -96,6 +96,7 @@ def _audit(trained: "dict[str, Trained]", corpus: "Corpus", output: Path) -> Non
     from heedful.auditing.questions import AuditSettings
     from heedful.auditing.run_audit import AuditPlan, run_audit
     from heedful.auditing.subjects.classifier import ClassifierSubject
+    from heedful.auditing.verdict import DECIDING
     from heedful.cli import show
     from heedful.report import write_report
 
@@ -112,7 +113,7 @@ def _audit(trained: "dict[str, Trained]", corpus: "Corpus", output: Path) -> Non
             )
         audits[name].save(output / AUDITS / name)
         show.result(f"  {name:<7} {audits[name].sentence}")
-        for question in ("decisive", "telling"):
+        for question in DECIDING:
             answer = audits[name].answer(question)
             test = next(t for t in answer.tests if t.judgement != "reported")
             low, high = test.score.interval

@@ -44,7 +44,7 @@ def shortcuts(
     ] = None,
     epochs: Annotated[int | None, typer.Option(help="Of each training: 6.")] = None,
     documents: Annotated[
-        int | None, typer.Option(help="Train on at most so many documents: 5000.")
+        int | None, typer.Option(help="Maximum number of training documents. Default: 5000.")
     ] = None,
     device: Device = "auto",
     quiet: Quiet = False,

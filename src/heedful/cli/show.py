@@ -116,6 +116,8 @@ def audited(audit: "Audit") -> Iterator[Text]:
     yield Text(f"{audited_documents(audit)}. A score of 0 is worthless, 1 the best known.")
     if audit.accuracies:
         yield Text(f"accuracy {'; '.join(audit.accuracies.values())}")
+    if audit.chance:
+        yield Text(one_line(audit.chance), style="bold")
     for answer in audit.answers:
         judgement = answer.judgement or f"not asked: {answer.reason}"
         yield Text(f"\n{answer.question}: {judgement}", style="bold")

@@ -70,7 +70,7 @@ def train(
     optimizer: Annotated[
         str | None, _option("As in adam:learning_rate=0.01.", panel=_TRAINING)
     ] = None,
-    epochs: Annotated[int | None, _option("At most so many.", panel=_TRAINING)] = None,
+    epochs: Annotated[int | None, _option("Maximum number of epochs.", panel=_TRAINING)] = None,
     learning_rate: Annotated[float | None, _option("The optimiser's.", panel=_TRAINING)] = None,
     batch_size: Annotated[int | None, _option("Documents per step.", panel=_TRAINING)] = None,
     class_weights: Annotated[
@@ -82,7 +82,7 @@ def train(
         str | None, _option("words, or spaces for text that is already cut.", panel=_WORDS)
     ] = None,
     min_documents: Annotated[
-        int | None, _option("A word is known if so many documents have it.", panel=_WORDS)
+        int | None, _option("Number of documents a word must occur in to be known.", panel=_WORDS)
     ] = None,
     max_words: Annotated[
         int | None, _option("Longer documents are cut here.", panel=_WORDS)

@@ -16,7 +16,7 @@ import vl_convert
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from heedful.auditing.results import Audit, ShownDocument, Table
+from heedful.auditing.results import AT_CHANCE, Audit, ShownDocument, Table
 from heedful.auditing.verdict import RULES
 from heedful.errors import DataError
 from heedful.report import calibration_points, tables
@@ -174,14 +174,13 @@ FACTS = {
     "left_out_trained_on": "left out because trained on",
     "left_out_dev": "left out because they chose the best epoch",
     "documents_cut": "documents cut to the length the model reads",
-    "accuracy_at_chance": "at chance",
 }
 
 
 def _about(audit: Audit) -> dict[str, Any]:
     """The facts about an audit, its accuracies in words."""
     in_words = {"accuracy": "; ".join(audit.accuracies.values()) or "unknown"}
-    replaced = ("accuracy", "labelled_documents", "test_accuracy", "test_documents")
+    replaced = ("accuracy", "labelled_documents", "test_accuracy", "test_documents", AT_CHANCE)
     return {
         **{name: value for name, value in audit.about.items() if name not in replaced},
         **in_words,

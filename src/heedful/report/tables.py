@@ -10,13 +10,12 @@ from heedful.auditing.bootstrap import Score
 from heedful.auditing.metrics.base import Better
 from heedful.auditing.operating_points import NOT_CALIBRATED, OperatingPoint, OperatingPoints
 from heedful.auditing.results import Answer, Audit, Table, TestResult
-from heedful.auditing.verdict import GAIN
+from heedful.auditing.verdict import DECIDING, GAIN
 from heedful.report.figures import spoken
 
 NOT_ASKED = "not asked"
 MARKS = {"supported": "✓", "contradicted": "✗", "undecided": "?", "reported": "i", NOT_ASKED: "–"}
 VERDICT_MARKS = {"may": "✓", "may-not": "✗", "not-safe": "?"}
-DECIDING = ("decisive", "telling")  # the questions that the verdict looks at
 BAR_LOW, BAR_HIGH = -0.25, 1.25  # scores beyond are drawn at the ends
 
 
@@ -272,12 +271,13 @@ def interval(bounds: tuple[float, float], digits: int = 2) -> str:
 
 
 def why(audit: Audit) -> str:
-    """Which answers the verdict rests on."""
+    """Which answers the verdict rests on, and why nothing is supported where that is so."""
+    chance = f" {audit.chance[0].upper()}{audit.chance[1:]}." if audit.chance else ""
     found = {answer.question: answer.judgement or NOT_ASKED for answer in audit.answers}
     parts = [f"{question} is {found.get(question, NOT_ASKED)}" for question in DECIDING]
     if len({part.split(" is ")[1] for part in parts}) == 1:
-        return f"Both {' and '.join(DECIDING)} are {found.get(DECIDING[0], NOT_ASKED)}."
-    return f"{parts[0].capitalize()}, {parts[1]}."
+        return f"Both {' and '.join(DECIDING)} are {found.get(DECIDING[0], NOT_ASKED)}.{chance}"
+    return f"{parts[0].capitalize()}, {parts[1]}.{chance}"
 
 
 def tally(audit: Audit) -> str:

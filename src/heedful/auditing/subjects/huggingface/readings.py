@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from heedful import runs
-from heedful.auditing.chance import AT_CHANCE
 from heedful.auditing.results import Audit, Table, plain
 from heedful.auditing.subjects.huggingface.loading import LoadedTransformer
 from heedful.auditing.subjects.huggingface.subject import TransformerSubject, subject_of
@@ -63,7 +62,7 @@ class ReadingAudits:
     @property
     def chance(self) -> str:
         """A sentence if the model is right no more often than chance; else empty."""
-        return str(next(iter(self.audits.values())).about.get(AT_CHANCE, ""))
+        return next(iter(self.audits.values())).chance
 
     @property
     def best(self) -> str:
