@@ -29,8 +29,8 @@ def test_an_audit_is_kept_and_told_where_its_report_cannot_be_drawn(run, data, p
     done = call_without(package, "audit", run, data, *asked)
     assert done.returncode == 3, done.stderr
     assert (
-        "heedful: the report of the results, which are saved in out, needs the package "
-        f"{installed}, which is not installed. Install it with pip install {installed}."
+        f"heedful: the report needs the package {installed}, which is not installed. Install it "
+        f"with pip install {installed}. The results are saved in out; only the report is missing."
     ) in done.stderr
     assert "bug" not in done.stderr
     assert sorted(path.name for path in Path("out").iterdir()) == [

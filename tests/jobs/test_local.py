@@ -178,7 +178,7 @@ from heedful.jobs.scheduler import run_jobs
 from pathlib import Path
 from tests.jobs.test_local import interrupted
 
-heedful.cli.app.app = lambda: run_jobs(interrupted(), Path("jobs"), Budget(2, 4.0))
+heedful.cli.app.app = lambda **options: run_jobs(interrupted(), Path("jobs"), Budget(2, 4.0))
 heedful.cli.main()
 """
 

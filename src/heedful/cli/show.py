@@ -15,7 +15,7 @@ from heedful.auditing.operating_points import NOT_CALIBRATED
 from heedful.auditing.progress import MEASURING, AuditWatcher
 from heedful.auditing.time_budget import duration, elapsed
 from heedful.auditing.verdict import GAIN
-from heedful.errors import counted, missing_packages_named, percent
+from heedful.errors import MissingPackage, counted, missing_packages_named, percent
 from heedful.progress import Clock, Completed, RegularLines, about
 from heedful.terminal import Terminal, write_json
 from heedful.training.progress import documents_bar
@@ -227,10 +227,12 @@ def report(path: Path, write: Callable[[Path], None], is_silent: bool = False) -
     It comes last, so that a package which only the report needs can be missing without loss.
     """
     if not path.exists():  # that of a finished audit is there already
-        with missing_packages_named(
-            f"the report of the results, which are saved in {path.parent},"
-        ):
-            write(path)
+        try:
+            with missing_packages_named("the report"):
+                write(path)
+        except MissingPackage as error:
+            saved = f"The results are saved in {path.parent}; only the report is missing."
+            raise MissingPackage(f"{error} {saved}") from error
     if not is_silent:
         result(f"\nreport: {path}")
 
