@@ -15,7 +15,7 @@ class AuditTest:
 
     name: str  # as audit.json and the operating points name it
     better: Better
-    paper: str  # where the test comes from; "ours" with what it stands beside, if from none
+    paper: str  # where the test comes from; "ours, beside …" if it is from none
     floor: str  # what a worthless explanation scores, in words
     ceiling: str  # what the best available one scores, in words
     column: str | None = None  # a number per document in per_example.parquet; None: corpus-level

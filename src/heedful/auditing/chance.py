@@ -1,7 +1,7 @@
 """A model that is right no more often than chance: nothing that it shows is supported.
 
 Its attention may well agree with its decisions, but the decisions are about nothing, and so is the
-picture. The guard holds for every model, whoever asks.
+picture. The guard holds for every model and every way to audit.
 """
 
 from dataclasses import replace

@@ -106,7 +106,7 @@ def iou_precision(
 
     A span is an unbroken run of words; two match if words in both / words in either >= threshold.
     Choose words with `choose_top`. ERASER's IOU-F1 is the F1 of this metric's mean and of
-    `iou_recall`'s: see `summary.f1_of_means`. NaN without chosen or without marked words.
+    `iou_recall`'s: see `bootstrap.f1_of_means`. NaN without chosen or without marked words.
     """
     matches, chosen, marked = _span_matches(is_chosen & is_token, is_marked & is_token, threshold)
     return nan_where(marked == 0, divide(matches, chosen))

@@ -7,8 +7,8 @@
     KnowsWords   also knows which words were tied to a label in training
 
 A question names what it needs; a subject that lacks it is not asked, and the reason is given.
-`subjects.py` has the members. Arrays are padded to the longest document of a reading; `is_token`
-is True on words.
+The modules beside this one are its members. Arrays are padded to the longest document of a reading;
+`is_token` is True on words.
 """
 
 from abc import ABC, abstractmethod

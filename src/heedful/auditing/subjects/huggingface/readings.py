@@ -24,7 +24,7 @@ USUAL = ("last-cls", "mean-layers", "rollout", "attention-x-gradient", "value-no
 class ReadingAudits:
     """An audit of each reading, and all readings ranked by what they tell.
 
-    `ranking` has the rows of `transformer_ranking.rank_readings`; empty where telling was not
+    `ranking` has the rows of `ranking.rank_readings`; empty where telling was not
     asked. Every test's interval is widened by the number of readings, so that all hold together.
     """
 

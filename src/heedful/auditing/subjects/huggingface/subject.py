@@ -2,7 +2,7 @@
 
 Nothing is trained and nothing is changed in the model. Words are deleted by writing the text
 without them. Where the architecture lets attention be replaced, the subject also decides with other
-weights: see `transformer_attention.Imposition` for what that means.
+weights: see `attention.Imposition` for what that means.
 """
 
 from collections.abc import Sequence

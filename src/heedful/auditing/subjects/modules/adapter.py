@@ -4,7 +4,7 @@
 
 Whoever has a module of their own writes a `ModuleAdapter` of three methods and hands it to
 `heedful.audit`; docs/any-module.md has an example. What the methods give is checked here, and what
-does not fit is answered with a sentence. `module_subject.py` turns an adapter into a subject.
+does not fit is answered with a sentence. `subject.py` turns an adapter into a subject.
 """
 
 from abc import ABC, abstractmethod
