@@ -36,7 +36,7 @@ BASE = "documents"  # what is noted of each document, whatever is asked
 class AuditOptions:
     """How much of the documents to audit, and where to keep what was done."""
 
-    documents: int | None = None  # a random sample of so many; None: all
+    documents: int | None = None  # size of a random sample; None: all
     seconds: float | None = None  # audit as many as fit in this time; at least a verdict's
     parts: Parts | None = None  # None: kept in memory
     watcher: AuditWatcher = field(default_factory=AuditWatcher)
@@ -111,7 +111,7 @@ class Measuring:
         return cls(asked_of, documents, settings, asking, why_not, store)
 
     def measure_all(self, request: AuditOptions, share: int = 0, shares: int = 1) -> None:
-        """All documents of the request, or one of so many shares of them."""
+        """All documents of the request, or one of several shares of them."""
         plan = planned(self.documents, self.settings, request.documents)
         request.watcher.begin_phase(MEASURING)
         for wave in plan:
@@ -120,7 +120,7 @@ class Measuring:
     def measure_wave(
         self, wave: list[Group], watcher: AuditWatcher, share: int = 0, shares: int = 1
     ) -> None:
-        """The groups of a wave, or every so many-th."""
+        """The groups of a wave, or those of one share."""
         self.sampled.add(wave)
         numbers = range(len(self.groups), len(self.groups) + len(wave))
         self.groups += wave
