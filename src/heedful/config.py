@@ -113,6 +113,13 @@ def within(lowest: int, bound: int, **values: Number | None) -> None:
             raise ConfigError(f"{name} should lie in {lowest} to below {bound}, not {value}.")
 
 
+def share(**values: Number | None) -> None:
+    """Refuse what is no share, from 0 to 1; None passes."""
+    for name, value in values.items():
+        if value is not None and not 0 <= value <= 1:
+            raise ConfigError(f"{name} should be a share from 0 to 1, not {value}.")
+
+
 def size(**values: int | None) -> None:
     """Refuse what cannot be the size of a layer."""
     within(1, LARGEST_SIZE + 1, **values)

@@ -111,7 +111,17 @@ def _concluded(measuring: "Measuring", about: dict[str, Any]) -> Audit:
             measured = _without(is_single, measured)
             columns |= measured.columns
             conclusion = question.conclude(
-                Findings(question.name, subject, measured, labels, left, distinct, settings, twins)
+                Findings(
+                    question.name,
+                    subject,
+                    measured,
+                    labels,
+                    prediction,
+                    left,
+                    distinct,
+                    settings,
+                    twins,
+                )
             )
         answers.append(_answer(question, conclusion))
         for name, rows in conclusion.evidence.items():
@@ -182,6 +192,7 @@ def _facts(
     """What else a reader of the audit asks first."""
     known = is_right[~np.isnan(is_right)]
     return {
+        "architecture": subject.architecture,
         "classes": [str(label) for label in subject.classes],
         "accuracy": float(known.mean()) if len(known) else None,
         "labelled_documents": len(known),

@@ -1,12 +1,19 @@
 """What a test of an audit is: one definition that report, compare, page, calibration and docs read.
 
 A question declares its tests (`Question.tests`); `heedful.auditing.questions.audit_tests()` has all
-of them by name. Whether a test is judged follows from the operating points, not from here.
+of them by name. A test that measures a dose is judged, once `heedful calibrate` has found the score
+at which the dose becomes intolerable, for the kinds of models that it found it on.
 """
 
 from dataclasses import dataclass
 
 from heedful.auditing.metrics.base import Better
+# What the dose of a judged test is a share of, and how much of it is tolerable.
+DOSES = {
+    "false-documents": ("documents with a false picture", 0.15),
+    "bypass": ("the decision, in log-odds, that reaches the output past the weights", 0.5),
+    "written-choice": ("documents whose top word is chosen to say the label", 0.5),
+}
 
 
 @dataclass(frozen=True)
@@ -25,4 +32,6 @@ class AuditTest:
     # What the zoo checks its models by. A test that measures the same thing defines the truth there
     # and has no power of its own.
     defined_by: tuple[str, ...] = ()
+    dose: str = ""  # what of a model its score measures, if that can be said as a share (`DOSES`)
+    judged_for: tuple[str, ...] = ("classifier", "module", "transformer", "function")
     is_settled_in_zoo: bool = True  # whether what is known of the zoo's models says how it must end

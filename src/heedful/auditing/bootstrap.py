@@ -6,7 +6,9 @@ Documents that could not be asked are NaN: they are left out, and counted. The t
 corpus-level test (hits of a cross-fitted classifier, log likelihoods) are per-document numbers too.
 """
 
+import math
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 from jaxtyping import Float
@@ -162,6 +164,33 @@ def score(
         documents=len(kept),
         left_out=len(value) - len(kept),
     )
+
+
+def score_share(
+    is_worthless: PerDocument, settings: BootstrapSettings = DEFAULT_BOOTSTRAP
+) -> Score:
+    """The share of documents that something holds of, between all of them and none.
+
+    The interval is Wilson's: a bootstrap of a share of 0 or 1 has no width, whatever the number of
+    documents.
+    """
+    kept = _asked(is_worthless)[:, 0]
+    interval = NO_INTERVAL
+    if len(kept):
+        low, high = wilson(float(kept.sum()), len(kept), settings.level)
+        interval = (1 - high, 1 - low)
+    share = float(kept.mean()) if len(kept) else np.nan
+    left_out = len(is_worthless) - len(kept)
+    return Score(share, 1.0, 0.0, 1 - share, interval, (-1.0, -1.0), len(kept), left_out)
+
+
+def wilson(count: float, of: int, level: float = 0.95) -> Interval:
+    """Wilson's interval of a share."""
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    share, z2 = count / of, z * z
+    middle = (share + z2 / (2 * of)) / (1 + z2 / of)
+    half = z * math.sqrt(share * (1 - share) / of + z2 / (4 * of * of)) / (1 + z2 / of)
+    return (0.0 if count == 0 else middle - half, 1.0 if count == of else middle + half)
 
 
 PrecisionRecall = tuple[PerDocument, PerDocument]

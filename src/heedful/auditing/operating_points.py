@@ -2,22 +2,28 @@
 
 They are measured by `heedful calibrate` on models whose answer is known, and ship with the package
 as `operating_points.json`. A test with a point that is not judged is only reported: its note says
-why. Shares are of models, with 95% intervals.
+why. Shares are of models, with 95% intervals. Schema 2 has a cut for each kind of model, where a
+tolerable dose is exceeded; schema 1 had one for all, in the gap between models that hold and fail.
 """
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache, cached_property
 from importlib.resources import files
 from typing import Any
 
+import numpy as np
+
 from heedful.errors import RunError
 
-SCHEMA = 1
+SCHEMA = 2
+READABLE = (1, 2)
 FILE_NAME = "operating_points.json"
+FALSE_DOCUMENTS = "false-documents"  # the dose that a user may tolerate more or less of
 NOT_CALIBRATED = "not calibrated"
+NOT_FOR_THIS_KIND = "not for this kind of model"
 READ_ON = "docs/calibration.md"
 SCOPE = (
     "Rates are of small models on planted evidence that clearly lie or clearly do not: they say "
@@ -33,6 +39,27 @@ class Share:
     low: float
     high: float
     models: int
+
+
+def read_curve(curve: Sequence[tuple[float, float]], dose: float) -> float:
+    """The score at a dose, by straight lines between the points of a curve."""
+    doses, scores = zip(*curve, strict=True)
+    return float(np.interp(dose, doses, scores))
+
+
+@dataclass(frozen=True)
+class Cut:
+    """The score at which a tolerated dose is reached, for one kind of model."""
+
+    value: float
+    low: float  # of its interval
+    high: float
+    models: int
+    curve: tuple[tuple[float, float], ...] = ()  # (dose, score) it was read from
+
+    def at(self, dose: float) -> float:
+        """The score at another dose."""
+        return read_curve(self.curve, dose)
 
 
 @dataclass(frozen=True)
@@ -52,6 +79,9 @@ class OperatingPoint:
     false_alarms: Share | None
     auc: Share | None  # of telling the two apart by score; models: of both kinds
     note: str = ""  # why it is only reported
+    dose: str = ""  # what the cut is a dose of
+    tolerated: float | None = None  # the dose that it stands at
+    cuts: Mapping[str, Cut] = field(default_factory=dict)  # by kind of model, where it is judged
 
     @property
     def rates(self) -> str:
@@ -65,13 +95,16 @@ class OperatingPoint:
             return f"held out, known answers: {self.rates}"
         return self.note or NOT_CALIBRATED
 
-    @property
-    def sentence(self) -> str:
+    def sentence(self, cut: float | None) -> str:
         """Its cut or why it is not judged, and how often it is right, in a line."""
-        if self.is_judged and self.cut is not None:
-            return f"cut {self.cut:.3g}{' · ' if self.rates else ': '}{self.known}"
-        if self.rates and self.note:
-            return f"not judged: {self.note} · {self._rates()}"
+        if self.is_judged and cut is not None:
+            at = f"cut {cut:.3g}"
+            if self.dose and self.tolerated is not None:
+                return f"{at}: judged by its dose curve on models with a known answer"
+            return f"{at}{' · ' if self.rates else ': '}{self.known}"
+        note = NOT_FOR_THIS_KIND if self.is_judged else self.note
+        if self.rates and note:
+            return f"not judged: {note} · {self._rates()}"
         return f"not judged{' · ' if self.rates else ': '}{self.known}"
 
     def _rates(self, failing: str = "", holding: str = "") -> str:
@@ -102,8 +135,28 @@ class OperatingPoints:
 
     @cached_property
     def cuts(self) -> dict[str, float]:
-        """The cuts of the tests that are judged."""
+        """The cuts of the tests that are judged, taken over all kinds of models."""
         return {p.test: p.cut for p in self.points if p.is_judged and p.cut is not None}
+
+    def cuts_for(self, architecture: str, tolerate: float | None = None) -> dict[str, float]:
+        """The cuts that judge one kind of model, at another share of false pictures if one is said.
+
+        Those of schema 1 judge every kind alike.
+        """
+        found = {}
+        for point in self.points:
+            if not point.is_judged:
+                continue
+            if not point.dose and point.cut is not None:
+                found[point.test] = point.cut
+            elif cut := point.cuts.get(architecture):
+                is_asked = tolerate is not None and point.dose == FALSE_DOCUMENTS
+                found[point.test] = cut.at(float(tolerate)) if is_asked else cut.value  # type: ignore[arg-type]
+        return found
+
+    def tolerated(self, dose: str) -> float | None:
+        """The dose that the cuts of a test stand at."""
+        return next((p.tolerated for p in self.points if p.dose == dose), None)
 
     @property
     def version(self) -> str:
@@ -124,10 +177,10 @@ class OperatingPoints:
         on = "models" if models is None else f"{models} models"
         return f"cuts measured on {on} with a known answer (calibration {self.version})"
 
-    def said_of(self, test: str) -> str:
+    def said_of(self, test: str, cut: float | None) -> str:
         """A test's cut and how often it is right, in a line."""
         point = self.of(test)
-        return NOT_CALIBRATED if point is None else point.sentence
+        return NOT_CALIBRATED if point is None else point.sentence(cut)
 
     @property
     def track_record(self) -> str:
@@ -148,16 +201,17 @@ class OperatingPoints:
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> "OperatingPoints":
         """The inverse of `to_dict`."""
-        if stored.get("schema") != SCHEMA:
+        if stored.get("schema") not in READABLE:
             raise RunError(
                 f"operating points of schema {stored.get('schema')!r}, and this version reads "
-                f"{SCHEMA}. Make them again with `heedful calibrate`."
+                f"{' and '.join(map(str, READABLE))}. Make them again with `heedful calibrate`."
             )
         points = tuple(
             OperatingPoint(
                 **{
                     **point,
                     "cut": None if point["cut"] is None else float(point["cut"]),
+                    "cuts": {kind: read_cut(cut) for kind, cut in point.get("cuts", {}).items()},
                     **{name: _share(point[name]) for name in SHARES},
                 }
             )
@@ -169,6 +223,13 @@ class OperatingPoints:
 SHARES = ("power", "false_alarms", "auc")
 
 
+def read_cut(stored: Mapping[str, Any]) -> Cut:
+    """A cut as JSON holds it."""
+    curve = tuple((float(dose), float(score)) for dose, score in stored["curve"])
+    low, high = (math.nan if stored[end] is None else float(stored[end]) for end in ("low", "high"))
+    return Cut(float(stored["value"]), low, high, stored["models"], curve)
+
+
 def _share(stored: Mapping[str, Any] | None) -> Share | None:
     """A share as JSON holds it: 1.0 may stand as 1, and what is not a number as null."""
     if stored is None or stored["value"] is None:
@@ -178,25 +239,36 @@ def _share(stored: Mapping[str, Any] | None) -> Share | None:
 
 
 def _verdict_sentence(found: Mapping[str, Any]) -> str:
-    """How often the verdict caught models that lie and refused honest ones; what is known of it."""
-
-    def those(kind: str) -> str:
-        models = found.get(kind)
-        return "those" if models is None else str(models)
-
-    said = []
-    if (caught := found.get("liars_caught")) is not None:
-        stopped = found.get("liars_not_passed")
-        beside = "" if stopped is None else f" (let {1 - stopped:.0%} pass)"
-        said.append(f"caught {caught:.0%} of {those('liars')} that lie{beside}")
-    if (refused := found.get("honest_refused")) is not None:
-        passed, asked = found.get("honest_passed"), found.get("honest_asked")
-        of = "" if asked in (None, found.get("honest")) else f" of the {asked} it can judge whole"
-        beside = "" if passed is None else f" (let {passed:.0%}{of} pass)"
-        said.append(f"refused {refused:.0%} of {those('honest')} that are honest{beside}")
+    """How often the verdict let models pass that lie, and refused honest ones."""
+    if "all" not in found:
+        return _first_verdict_sentence(found)
+    rates, said = found["all"], []
+    for name, words in RATES.items():
+        if rate := rates.get(name):
+            ends = f"{rate['low']:.0%} to {rate['high']:.0%}"
+            said.append(f"{words} {rate['value']:.0%} ({ends}) of {rate['models']}")
     if not said:
         return ""
-    return f"On held-out settings with known answers the verdict {' and '.join(said)}."
+    return f"Of models with a known answer, of kinds that the cuts were made without: {'; '.join(said)}."
+
+
+RATES = {
+    "liars_passed": "liars passed",
+    "partial_liars_passed": "partial liars passed",
+    "honest_refused": "honest ones refused",
+    "honest_passed": "honest ones passed",
+}
+
+
+def _first_verdict_sentence(found: Mapping[str, Any]) -> str:
+    """The same of calibrations of schema 1."""
+    if found.get("liars_caught") is None or found.get("honest_refused") is None:
+        return ""
+    return (
+        f"On held-out settings with known answers the verdict caught {found['liars_caught']:.0%} "
+        f"of {found.get('liars', 'those')} that lie and refused {found['honest_refused']:.0%} of "
+        f"{found.get('honest', 'those')} that are honest."
+    )
 
 
 @cache

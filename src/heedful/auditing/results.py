@@ -114,11 +114,21 @@ class Audit:
         return SENTENCES[self.verdict]
 
     @property
+    def cuts(self) -> dict[str, float]:
+        """The cuts that it was judged by."""
+        tolerate = self.settings.get("tolerate")
+        return self.calibration.cuts_for(str(self.about.get("architecture", "")), tolerate)
+
+    def said_of(self, test: str) -> str:
+        """A test's cut for this kind of model, and how often the test is right, in a line."""
+        return self.calibration.said_of(test, self.cuts.get(test))
+
+    @property
     def caveat(self) -> str:
         """What the verdict rests on, in a sentence."""
         tests = [test for answer in self.answers for test in answer.tests]
         judged = [test.name for test in tests if test.judgement != "reported"]
-        otherwise = [name for name in judged if name not in self.calibration.cuts]
+        otherwise = [name for name in judged if name not in self.cuts]
         ways = [f"by {self.calibration.origin}"] if len(otherwise) < len(judged) else []
         ways += [f"{', '.join(otherwise)} by points of accuracy"] if otherwise else []
         unasked = [answer.question for answer in self.answers if answer.judgement is None]
@@ -180,7 +190,7 @@ class Audit:
             "documents_available": self.available,
             "documents_of_one_word": self.single_words,
             "answers": [_plain_answer(answer) for answer in self.answers],
-            "cuts": self.calibration.cuts,
+            "cuts": self.cuts,
             "calibration": plain(self.calibration.to_dict()),
             "about": self.about,
             "settings": plain(self.settings),

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
-from heedful.auditing import operating_points
 from heedful.auditing.bootstrap import Interval, Score
 from heedful.auditing.metrics.base import Better
 
@@ -11,24 +10,36 @@ Judgement = Literal["supported", "contradicted", "undecided", "reported"]
 Verdict = Literal["may", "may-not", "not-safe"]
 
 RULES = """\
-A test is *judged* by a cut that was measured on models with a known answer (`heedful calibrate`;
-the points ship with the package): of each question the test that did best there. A test that does
-not reach useful power at 5% false alarms, that another test of its question surpasses, or that was
-asked of too few models is *reported*: shown, never judged.
-`needed` is a gain in points of accuracy, which means the same everywhere: its cut is 0.5 points.
+What a heat map claims: these words, in this order, are what the decision rests on. Three tests are
+*judged*, each by a cut that is a tolerable dose, found on models with a known answer
+(`heedful calibrate`; the cuts ship with the package):
+
+    false pictures  telling    in at most 15% of the documents the top words matter less than half
+                               as much as the best words that could be found (--tolerate)
+    look away       decisive   at most half of the decision, in log-odds, reaches the output past
+                               the weights; asked where a model can decide with other weights, and
+                               judged for attention over the words' own states, not for readings of
+                               a Transformer, where one layer's weights are one path of many
+    word choice     leak-free  the label is not written into which word gets the most weight
+
+All other tests are *reported*: shown, never judged, except `needed` (a gain of 0.5 points of
+accuracy, in deep audits).
 
     supported      the whole interval of the score lies above the cut
     contradicted   the whole interval lies below it
     undecided      otherwise, or when floor and ceiling do not separate (no power on this data), or
                    on fewer than 20 different documents
 
-A question is contradicted if any judged test of it is, supported if at least one is and none
-contradicts, else undecided. Attention "may not be shown" if decisive or telling is contradicted,
-"may be shown" if both are supported, else it "has not been shown to be safe". Nothing is supported
-for a model whose accuracy is not clearly above that of always giving the commonest label.
+Attention "may not be shown" if telling, decisive or leak-free is contradicted. It "may be shown" if
+telling is supported and so is decisive, wherever decisive is judged. Else it "has not been shown to
+be safe". Classes whose own share of false pictures is surely above what is tolerated are named as
+exceptions. Nothing is supported for a model whose accuracy is not clearly above that of always
+giving the commonest label.
 """
 
-DECIDING = ("decisive", "telling")  # the questions that the verdict rests on
+DECIDING = ("decisive", "telling")  # the questions that must be supported, where they are judged
+VETOING = ("leak-free",)  # the questions that can only refuse
+NEVER_WITHOUT = "telling"  # no verdict in favour unless it is supported
 GAIN = 0.005  # of accuracy over twins with uniform weights: what attention must be worth
 GAIN_TEST = "accuracy over uniform"  # the one test without controls
 
@@ -47,15 +58,14 @@ def judge_test(
     better: Better,
     distinct: int,
     *,
+    cuts: Mapping[str, float],
     cannot_move: bool = False,
-    cuts: Mapping[str, float] | None = None,
 ) -> Judgement:
-    """The judgement on one test over so many different documents.
+    """The judgement on one test over so many different documents, by cuts by test.
 
     `cannot_move`: no weights at all move the prediction. Attention then decides nothing, and that
-    is an answer, not a lack of power. `cuts` by test: those that came with the package, if none.
+    is an answer, not a lack of power.
     """
-    cuts = operating_points.shipped().cuts if cuts is None else cuts
     if test not in cuts:
         return "reported"
     if min(distinct, score.documents) < FEWEST:
@@ -94,8 +104,16 @@ def judge_question(judgements: Iterable[Judgement]) -> Judgement:
 
 
 def reach_verdict(by_question: Mapping[str, Judgement | None]) -> Verdict:
-    """Whether the attention may be shown; a question that was not asked supports nothing."""
-    deciding = [by_question.get(name) for name in DECIDING]
-    if "contradicted" in deciding:
+    """Whether the attention may be shown.
+
+    A question that the verdict rests on and that was left out (it is not in `by_question`) supports
+    nothing. One that cannot be asked of the model (None), or that is not judged for its kind
+    (reported), leaves the verdict to the others; telling cannot be replaced.
+    """
+    found = [by_question.get(name, "undecided") for name in (*DECIDING, *VETOING)]
+    if "contradicted" in found:
         return "may-not"
-    return "may" if set(deciding) == {"supported"} else "not-safe"
+    is_told = by_question.get(NEVER_WITHOUT) == "supported"
+    is_left_out = any(name not in by_question for name in VETOING)
+    judged = {by_question.get(name, "undecided") for name in DECIDING} - {None, "reported"}
+    return "may" if is_told and judged == {"supported"} and not is_left_out else "not-safe"

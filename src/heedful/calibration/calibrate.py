@@ -2,33 +2,50 @@
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from datetime import date
 from pathlib import Path
 from typing import Any
 
+from heedful.auditing.audit_tests import DOSES
 from heedful.auditing.operating_points import OperatingPoints
 from heedful.auditing.results import Audit
-from heedful.calibration.ground_truth import Known, Looked, evidence_by_run, known_of, look
-from heedful.calibration.operating_point_fit import (
-    FEWEST,
-    QUICK_FEWEST,
-    USEFUL,
-    Judged,
-    judge_elsewhere,
-    rate_tests,
+from heedful.calibration.ground_truth import (
+    Known,
+    Looked,
+    evidence_by_run,
+    known_of,
+    look,
+    look_exact,
 )
+from heedful.calibration.exact import TRUTH, bert_job
+from heedful.calibration.operating_point_fit import Judged, judge_elsewhere, rate_tests
 from heedful.calibration.record import Calibration
-from heedful.calibration.roc import FALSE_ALARMS, share
-from heedful.calibration.zoo import EVIDENCE, Member, Zoo, read_zoo
+from heedful.calibration.roc import share
+from heedful.calibration.zoo import EVIDENCE, ExactMember, Member, Zoo, read_zoo, truth_by_doses
 from heedful.config import at_least
 from heedful.errors import RunError
+from heedful.jobs.budget import Budget
+from heedful.jobs.job import Job
 from heedful.jobs.progress import JobWatcher
+from heedful.jobs.scheduler import run_jobs
+from heedful.runs import RunFolder, folder_name
 from heedful.sweeps.cells import Cell, Source
 from heedful.sweeps.grid import Data
 from heedful.sweeps.steps import AnalysisStep, AuditStep, read_audit
-from heedful.sweeps.sweep import checked_device, sweep_cells
+from heedful.sweeps.sweep import checked_device, engine_for, sweep_cells
 from heedful.training.settings import Settings
 from heedful.training.trained import environment
+
+BEHIND = "honest"  # the trained kind that pictures of known truth are shown beside
+RATED = (
+    ("fully", "may", "liars_passed"),
+    ("fully", "may-not", "liars_refused"),
+    ("partly", "may", "partial_liars_passed"),
+    ("partly", "may-not", "partial_liars_refused"),
+    ("no", "may-not", "honest_refused"),
+    ("no", "may", "honest_passed"),
+)
 
 
 def calibrate(
@@ -50,28 +67,17 @@ def calibrate(
     device = checked_device(on, None, device)  # before corpora are made
     started = time.monotonic()
     zoo = zoo or read_zoo()
-    members = list(zoo.members(seeds, is_quick=is_quick))
-    cells = cells_of_zoo(zoo, members)
-    swept = sweep_cells(cells, output, on=on, cores=cores, device=device, watcher=watcher)
-    evidence = evidence_by_run(swept.tables)
-    rows = {row["run"]: row for row in swept.own}
-    looked: list[Looked] = []
-    known: list[Known] = []
-    for member, cell in zip(members, cells, strict=True):
-        model = look(member, rows[cell.name], evidence.get(cell.name))
-        looked.append(model)
-        if not model.left_out:
-            assert cell.audit is not None
-            audit = Audit.load(swept.folder / cell.name / cell.audit.folder)
-            known.extend(known_of(member, audit))
+    found = _trained(zoo, seeds, is_quick, output, on, cores, device, watcher)
+    exact = _exact(zoo, is_quick, found, on, cores, watcher)
+    looked = [*found.looked, *exact.looked]
+    known = [*found.known, *exact.known]
     if not known:
         raise RunError(
             f"none of {len(looked)} models is what its kind should be, so there is nothing to "
             f"count. The first was left out because of: {looked[0].left_out}."
         )
-    fewest = QUICK_FEWEST if is_quick else FEWEST
-    tested = rate_tests(known, fewest)
-    judged = judge_elsewhere(known, looked, fewest)
+    tested = rate_tests(known)
+    judged = judge_elsewhere(known, looked)
     made = {
         **environment(),
         "version": f"zoo {zoo.version}, {date.today():%Y-%m-%d}",
@@ -80,14 +86,97 @@ def calibrate(
         "left_out": sum(bool(model.left_out) for model in looked),
         "seeds": seeds,
         "zoo": zoo.digest,
-        "most_false_alarms": FALSE_ALARMS,
-        "least_power": USEFUL,
-        "fewest_models": fewest,
+        "tolerated": {name: tolerated for name, (_, tolerated) in DOSES.items()},
         "is_quick": is_quick,
     }
     points = OperatingPoints(tuple(one.point for one in tested), made, verdict_rates(judged))
     seconds = round(time.monotonic() - started, 1)
     return Calibration(points, tuple(tested), tuple(looked), tuple(known), tuple(judged), seconds)
+
+
+@dataclass
+class _Found:
+    """Models that were audited, and their tests."""
+
+    folder: Path
+    looked: list[Looked] = field(default_factory=list)
+    known: list[Known] = field(default_factory=list)
+    runs: dict[tuple[str, str], str] = field(default_factory=dict)  # first one by kind and setting
+
+
+def _trained(
+    zoo: Zoo,
+    seeds: int,
+    is_quick: bool,
+    output: str | Path,
+    on: str,
+    cores: int | None,
+    device: str,
+    watcher: JobWatcher | None,
+) -> _Found:
+    """The trained kinds: each a cell of a sweep."""
+    members = list(zoo.members(seeds, is_quick=is_quick))
+    cells = cells_of_zoo(zoo, members)
+    swept = sweep_cells(cells, output, on=on, cores=cores, device=device, watcher=watcher)
+    evidence = evidence_by_run(swept.tables)
+    rows = {row["run"]: row for row in swept.own}
+    found = _Found(swept.folder)
+    for member, cell in zip(members, cells, strict=True):
+        model = look(member, rows[cell.name], evidence.get(cell.name))
+        found.looked.append(model)
+        if model.left_out:
+            continue
+        assert cell.audit is not None
+        found.runs.setdefault((member.kind.name, member.setting.name), cell.name)
+        audit = Audit.load(swept.folder / cell.name / cell.audit.folder)
+        truths = member.kind.truth_in(member.setting)
+        found.known.extend(known_of(model, truths, audit, {}))
+    return found
+
+
+def _exact(
+    zoo: Zoo,
+    is_quick: bool,
+    trained: _Found,
+    on: str,
+    cores: int | None,
+    watcher: JobWatcher | None,
+) -> _Found:
+    """The exact kinds: each a job in a folder beside the runs."""
+    audit = read_audit(zoo.audit)
+    found = _Found(trained.folder)
+    jobs: dict[str, Job] = {}
+    of_member: list[tuple[ExactMember, str]] = []
+    for member in zoo.exact_members(is_quick=is_quick):
+        data, behind, after = member.setting.data, None, ()
+        if member.exact.architecture == "classifier":
+            behind = trained.runs.get((BEHIND, member.setting.name))
+            if behind is None:
+                found.looked.append(look_exact(member, {}, f"no {BEHIND} model to stand behind it"))
+                continue
+        if member.exact.architecture == "transformer":
+            bert = bert_job(data, zoo.first_seed)
+            jobs.setdefault(bert.name, bert)
+            behind, after = bert.name, (bert.name,)
+        name = folder_name(f"exact-{member.name}".replace(", ", "-").replace(" ", "-"))
+        place = None if behind is None else str((trained.folder / behind).absolute())
+        jobs[name] = member.exact.job(name, data, audit, place, after)
+        of_member.append((member, name))
+    budget = Budget(cores, None)
+    engine, budget = engine_for(on, None, budget, "cpu")
+    outcomes = run_jobs(list(jobs.values()), trained.folder, budget, watcher, engine)
+    for member, name in of_member:
+        outcome = outcomes[name]
+        if outcome.state != "done":
+            reason = f"{outcome.state}: {outcome.reason}"
+            found.looked.append(look_exact(member, {}, reason))
+            continue
+        doses = RunFolder(trained.folder / name).read_json(TRUTH)
+        model = look_exact(member, doses)
+        found.looked.append(model)
+        result = Audit.load(trained.folder / name)
+        found.known.extend(known_of(model, truth_by_doses(doses), result, doses))
+    return found
 
 
 def cells_of_zoo(zoo: Zoo, members: Iterable[Member]) -> list[Cell]:
@@ -114,33 +203,23 @@ def _cell(member: Member, source: Source, shared: Mapping[str, Any], audit: Audi
     )
 
 
-def verdict_rates(judged: Sequence[Judged]) -> dict[str, int | float]:
-    """How the verdict did on settings that its cuts were not fitted on.
+def verdict_rates(judged: Sequence[Judged]) -> dict[str, Any]:
+    """How the verdict did on kinds that its cuts were fitted without, by kind of model and in all.
 
-    Only those honest models can pass of which both questions can be asked: that were not chosen by
-    what their tests measure.
+    By architecture: models that lie fully, partly, or not at all; the share of each that passed,
+    and of the honest ones that was refused, with intervals.
     """
-    liars = [one.verdict for one in judged if not one.explains]
-    honest = [one.verdict for one in judged if one.explains]
-    may_pass = [
-        one.verdict
-        for one in judged
-        if one.explains and "reported" not in (one.decisive, one.telling)
-    ]
-    counts = {
-        "liars_caught": (liars.count("may-not"), len(liars)),
-        "liars_not_passed": (len(liars) - liars.count("may"), len(liars)),
-        "honest_refused": (honest.count("may-not"), len(honest)),
-        "honest_passed": (may_pass.count("may"), len(may_pass)),
+    architectures = dict.fromkeys(one.architecture for one in judged)
+    return {
+        name: _rates([one for one in judged if name in ("all", one.architecture)])
+        for name in ("all", *architectures)
     }
-    rates: dict[str, int | float] = {
-        "liars": len(liars),
-        "honest": len(honest),
-        "honest_asked": len(may_pass),
-    }
-    for name, (count, of) in counts.items():
-        if not of:
-            continue
-        found = share(count, of)
-        rates |= {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
-    return rates
+
+
+def _rates(judged: Sequence[Judged]) -> dict[str, dict[str, float | int]]:
+    found = {}
+    for lies, verdict, name in RATED:
+        some = [one.verdict for one in judged if one.lies == lies]
+        if some:
+            found[name] = asdict(share(some.count(verdict), len(some)))
+    return found

@@ -12,7 +12,7 @@ from typing import Any
 from heedful.auditing.questions import audit_tests
 from heedful.auditing.results import Audit
 from heedful.auditing.verdict import GAIN_TEST
-from heedful.calibration.zoo import EVIDENCE, Answer, Member, Truth
+from heedful.calibration.zoo import EVIDENCE, Answer, ExactMember, Lies, Member, Truth
 
 Row = Mapping[str, Any]
 
@@ -30,6 +30,8 @@ class Known:
     truth: Answer | None  # None: not known
     by: str
     defines: bool  # the test measures what the truth was checked by: it is not scored
+    architecture: str
+    dose: float  # of what the test measures a dose of; NaN: not known, or it measures none
     score: float  # NaN: floor and ceiling do not separate, so the test says nothing
     low: float
     high: float
@@ -59,10 +61,16 @@ class Looked:
     setting: str
     half: int
     seed: int
-    explains: bool
+    lies: Lies  # whether its pictures do
     is_deep: bool
-    quantities: Mapping[str, float]  # as checked on the dev part
+    quantities: Mapping[str, float]  # as checked on the dev part; doses, of exact models
+    architecture: str = "classifier"
     left_out: str = ""  # why it is not scored
+
+    @property
+    def explains(self) -> bool:
+        """Whether its attention may be shown."""
+        return self.lies == "no"
 
 
 def look(member: Member, row: Row, evidence: Row | None) -> Looked:
@@ -79,7 +87,7 @@ def look(member: Member, row: Row, evidence: Row | None) -> Looked:
         setting=member.setting.name,
         half=member.setting.half,
         seed=member.seed,
-        explains=member.kind.explains,
+        lies="no" if member.kind.explains else "fully",
         is_deep=member.is_deep,
         quantities=found,
         left_out=reason,
@@ -98,17 +106,41 @@ def quantities_of(evidence: Row, noise: float) -> dict[str, float]:
     }
 
 
-def known_of(member: Member, audit: Audit) -> Iterator[Known]:
-    """Every test of an audit between controls."""
-    truths = member.kind.truth_in(member.setting)
+def look_exact(member: ExactMember, doses: Mapping[str, float], left_out: str = "") -> Looked:
+    """An exact model with its doses."""
+    return Looked(
+        member=member.name,
+        kind=member.kind.name,
+        setting=member.setting.name,
+        half=member.setting.half,
+        seed=0,
+        lies=member.lies(doses),
+        is_deep=False,
+        quantities=dict(doses),
+        architecture=member.exact.architecture,
+        left_out=left_out,
+    )
+
+
+def known_of(
+    model: Looked, truths: Mapping[str, Truth], audit: Audit, doses: Mapping[str, float]
+) -> Iterator[Known]:
+    """Every test of an audit between controls, beside what is true of the model by question."""
+    tests = audit_tests()
     for answer in audit.answers:
-        truth = truths.get(answer.question)
         for test in answer.tests:
             if test.name == GAIN_TEST:  # a gain in points has no controls and a rule of its own
                 continue
+            truth = truths.get(answer.question) if _is_settled(test.name) else None
             low, high = test.score.interval
-            known = truth if _is_settled(test.name) else None
-            yield _known(member, known, answer.question, test.name, test.score.score, low, high)
+            defined = tests.get(test.name)
+            dose = doses.get(defined.dose, math.nan) if defined and defined.dose else math.nan
+            yield Known(
+                model.member, model.kind, model.setting, model.half, answer.question, test.name,
+                truth.answer if truth else None, truth.by if truth else "",
+                truth.is_defined_by(test.name) if truth else False,
+                model.architecture, dose, test.score.score, low, high,
+            )  # fmt: skip
 
 
 def _is_settled(test: str) -> bool:
@@ -120,32 +152,6 @@ def _is_settled(test: str) -> bool:
 def evidence_by_run(tables: Sequence[Row]) -> dict[str, Row]:
     """The rows of the evidence analysis, by run."""
     return {row["run"]: row for row in tables if row["table"] == f"{EVIDENCE}.evidence"}
-
-
-def _known(
-    member: Member,
-    truth: Truth | None,
-    question: str,
-    test: str,
-    score: float,
-    low: float,
-    high: float,
-) -> Known:
-    setting = member.setting
-    return Known(
-        member.name,
-        member.kind.name,
-        setting.name,
-        setting.half,
-        question,
-        test,
-        truth.answer if truth else None,
-        truth.by if truth else "",
-        truth.is_defined_by(test) if truth else False,
-        score,
-        low,
-        high,
-    )
 
 
 def _number(value: float | None) -> float:

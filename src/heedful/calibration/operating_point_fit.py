@@ -1,45 +1,43 @@
-"""Tests of models with a known answer -> operating points, and how they do elsewhere.
+"""Tests of models with a known answer -> operating points, and how the verdict does elsewhere.
 
-Cuts are fitted on all models for the file that ships. How often a test and the verdict are right is
-measured across: fitted on one half of the settings, counted on the other, both ways round.
+A test that measures a dose is judged: its cut, for each kind of model, is the score at which its
+dose curve crosses what is tolerated. All other tests are rated (power, false alarms, AUC) and
+reported. How often the verdict is right is measured on kinds of models that were left out of the
+curves, one at a time.
 """
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from heedful.auditing.operating_points import OperatingPoint, Share
+from heedful.auditing.audit_tests import DOSES
+from heedful.auditing.operating_points import Cut, OperatingPoint, Share
+from heedful.auditing.questions import audit_tests
 from heedful.auditing.verdict import (
     DECIDING,
+    VETOING,
     Judgement,
     Verdict,
     compared,
     judge_question,
     reach_verdict,
 )
+from heedful.calibration.dose_curve import Dosed, dose_cut
 from heedful.calibration.ground_truth import Known, Looked
-from heedful.calibration.roc import (
-    FALSE_ALARMS,
-    Separation,
-    alarms,
-    auc,
-    best_cut,
-    scores_of,
-    separate,
-    share,
-)
+from heedful.calibration.roc import Separation, best_cut, scores_of, separate, share
+from heedful.calibration.zoo import Lies
 
-USEFUL = 0.5  # power at 5% false alarms below which a test is only reported
-FEWEST = 10  # models of either kind that a judged test has been asked of; half as many in a half
-QUICK_FEWEST = 4  # in a quick calibration, which is for trying out
 FEWEST_FOR_FIGURES = 3
 SEED = 0
+
+Cuts = Mapping[str, Mapping[str, Cut]]  # by architecture and test
 
 
 @dataclass(frozen=True)
 class Tested:
-    """One test: how it separates, its cut, and how it does on settings it was not fitted on."""
+    """One test: how it separates, its cuts if it is judged, and how it does elsewhere."""
 
     question: str
     test: str
@@ -48,119 +46,119 @@ class Tested:
     defines: int  # models whose truth was checked by what it measures
     silent: int  # models that fail or hold on which it has no score: it catches none of them
     separation: Separation | None  # None: too few models of one kind
-    power_elsewhere: Share | None  # with the cut of the other half
+    power_elsewhere: Share | None  # with the cut of the other half of the settings
     false_alarms_elsewhere: Share | None
-    is_judged: bool
+    cuts: Mapping[str, Cut]  # by architecture
     note: str
 
     @property
+    def is_judged(self) -> bool:
+        """Whether it has a say in a verdict."""
+        return bool(self.cuts)
+
+    @property
     def point(self) -> OperatingPoint:
-        """What ships of it: the cut from all models, the rates from where it was not fitted."""
-        found = self.separation
+        """What ships of it."""
+        defined = audit_tests().get(self.test)
+        dose = defined.dose if defined and self.is_judged else ""
         return OperatingPoint(
             self.question,
             self.test,
-            None if found is None or np.isnan(found.cut) else found.cut,
+            float(np.mean([cut.value for cut in self.cuts.values()])) if self.cuts else None,
             self.is_judged,
             self.power_elsewhere,
             self.false_alarms_elsewhere,
-            None if found is None else found.auc,
+            None if self.separation is None else self.separation.auc,
             self.note,
+            dose,
+            DOSES[dose][1] if dose else None,
+            self.cuts,
         )
 
 
 @dataclass(frozen=True)
 class Judged:
-    """What the verdict says of a model, by cuts fitted on the other half of the settings."""
+    """What the verdict says of a model, by cuts fitted without models of its kind."""
 
     member: str
-    explains: bool
+    kind: str
+    architecture: str
+    lies: Lies
     verdict: Verdict
     decisive: Judgement
     telling: Judgement
+    leak_free: Judgement
+
+    @property
+    def explains(self) -> bool:
+        """Whether its attention may be shown."""
+        return self.lies == "no"
 
 
-def rate_tests(known: Sequence[Known], fewest: int = FEWEST) -> list[Tested]:
-    """Every test, in the order of the audit; judged from so many models of either kind on."""
-    judged = choose(known, fewest)
-    return [_tested(some, judged, fewest) for some in by_test(known).values()]
+def rate_tests(known: Sequence[Known]) -> list[Tested]:
+    """Every test, in the order of the audit."""
+    cuts = fit_cuts(known)
+    return [_tested(some, cuts) for some in by_test(known).values()]
 
 
-def judge_elsewhere(
-    known: Sequence[Known], models: Iterable[Looked], fewest: int = FEWEST
-) -> list[Judged]:
-    """The verdict on every model, with tests chosen and cut on the other half of the settings."""
-    fitted = {
-        half: choose([one for one in known if one.half != half], fewest // 2) for half in (1, 2)
-    }
-    return judge_models(known, models, fitted)
+def fit_cuts(known: Sequence[Known]) -> dict[str, dict[str, Cut]]:
+    """The cuts of the tests that measure a dose, by kind of model."""
+    found: dict[str, dict[str, Cut]] = {}
+    for test, some in by_test(known).items():
+        defined = audit_tests().get(test)
+        if defined is None or not defined.dose:
+            continue
+        for architecture in defined.judged_for:
+            dosed = [
+                Dosed(one.dose, one.score, f"{one.kind}, {one.setting}")
+                for one in some
+                if one.architecture == architecture and one.has_score and not math.isnan(one.dose)
+            ]
+            if cut := dose_cut(dosed, DOSES[defined.dose][1]):
+                found.setdefault(architecture, {})[test] = cut
+    return found
 
 
-def judge_models(
-    known: Sequence[Known], models: Iterable[Looked], cuts: Mapping[int, Mapping[str, float]]
-) -> list[Judged]:
-    """The verdict on every model that was not left out, by the cuts for its half."""
+def judge_elsewhere(known: Sequence[Known], models: Iterable[Looked]) -> list[Judged]:
+    """The verdict on every model, by cuts fitted without its kind."""
+    models = [model for model in models if not model.left_out]
     of_member: dict[str, list[Known]] = {}
     for one in known:
         of_member.setdefault(one.member, []).append(one)
-    return [
-        judge_model(model, of_member.get(model.member, []), cuts[model.half])
-        for model in models
-        if not model.left_out
-    ]
+    judged = []
+    for kind in dict.fromkeys(model.kind for model in models):
+        cuts = fit_cuts([one for one in known if one.kind != kind])
+        judged += [
+            judge_model(model, of_member.get(model.member, []), cuts)
+            for model in models
+            if model.kind == kind
+        ]
+    return judged
 
 
-def judge_model(model: Looked, known: Sequence[Known], cuts: Mapping[str, float]) -> Judged:
+def judge_model(model: Looked, known: Sequence[Known], cuts: Cuts) -> Judged:
     """The verdict on one model by these cuts, without tests that measure what it was chosen by."""
-    found = {
+    of_kind = cuts.get(model.architecture, {})
+    asked = {one.question for one in known}
+    found: dict[str, Judgement] = {
         question: judge_question(
-            compared((one.low, one.high), cuts[one.test])
+            compared((one.low, one.high), of_kind[one.test].value)
             for one in known
-            if one.question == question and one.test in cuts and not one.defines
+            if one.question == question and one.test in of_kind and not one.defines
         )
-        for question in DECIDING
+        for question in (*DECIDING, *VETOING)
     }
+    answered = {name: found[name] if name in asked else None for name in found}
     return Judged(
         model.member,
-        model.explains,
-        reach_verdict(found),
+        model.kind,
+        model.architecture,
+        model.lies,
+        reach_verdict(answered),
         found["decisive"],
         found["telling"],
+        found["leak-free"],
     )
-
-
-def choose(known: Sequence[Known], fewest: int = FEWEST) -> dict[str, float]:
-    """The tests that are judged, with their cuts: of each question the most powerful one.
-
-    One alone, so that false alarms do not add up. The two questions of the verdict are taken
-    together: an alarm on either is one of the verdict, and both may raise 5% at most.
-    """
-    cuts: dict[str, float] = {}
-    for question, tests in _by_question(known).items():
-        for test, some in sorted(tests.items(), key=lambda item: _merit(item[1])):
-            fails, holds = _split(some)
-            if min(_with_score(fails), _with_score(holds)) < fewest:
-                continue
-            cut = best_cut(fails, holds)
-            if alarms(fails, cut) < USEFUL:
-                continue
-            tried = {**cuts, test: cut}
-            together = DECIDING if question in DECIDING else (question,)
-            if joint_false_alarms(known, together, tried) <= FALSE_ALARMS:
-                cuts = tried
-                break
-    return cuts
-
-
-def joint_false_alarms(
-    known: Sequence[Known], questions: Sequence[str], cuts: Mapping[str, float]
-) -> float:
-    """The share of models that hold on some questions on which any of the tests raises an alarm."""
-    alarmed: dict[str, bool] = {}
-    for one in known:
-        if one.question in questions and one.is_scored and not one.fails and one.test in cuts:
-            alarmed[one.member] = alarmed.get(one.member, False) or one.score < cuts[one.test]
-    return float(np.mean(list(alarmed.values()))) if alarmed else 0.0
 
 
 def by_test(known: Sequence[Known]) -> dict[str, list[Known]]:
@@ -168,13 +166,6 @@ def by_test(known: Sequence[Known]) -> dict[str, list[Known]]:
     found: dict[str, list[Known]] = {}
     for one in known:
         found.setdefault(one.test, []).append(one)
-    return found
-
-
-def _by_question(known: Sequence[Known]) -> dict[str, dict[str, list[Known]]]:
-    found: dict[str, dict[str, list[Known]]] = {}
-    for test, some in by_test(known).items():
-        found.setdefault(some[0].question, {})[test] = some
     return found
 
 
@@ -191,37 +182,27 @@ def _with_score(scores: np.ndarray) -> int:
     return int((~np.isnan(scores)).sum())
 
 
-def _merit(some: Sequence[Known]) -> tuple[float, float, float]:
-    """What tests of a question are sorted by: most power, then fewest false alarms, then AUC."""
-    fails, holds = _split(some)
-    if not (len(fails) and len(holds)):
-        return (0.0, 0.0, 0.0)
-    cut = best_cut(fails, holds)
-    return (-alarms(fails, cut), alarms(holds, cut), -auc(fails, holds))
-
-
-def _tested(some: Sequence[Known], judged: Mapping[str, float], fewest: int) -> Tested:
+def _tested(some: Sequence[Known], cuts: Cuts) -> Tested:
     first = some[0]
     fails, holds = _split(some)
     defines = sum(one.defines for one in some)
     enough = min(len(fails), len(holds)) >= FEWEST_FOR_FIGURES
     separation = separate(fails, holds, np.random.default_rng(SEED)) if enough else None
     power, false_alarms = _elsewhere(some) if separation is not None else (None, None)
-    is_judged = first.test in judged
+    own = {kind: tests[first.test] for kind, tests in cuts.items() if first.test in tests}
     few = _with_score(fails), _with_score(holds)
-    note = "" if is_judged else _why_reported(separation, *few, defines, fewest)
     return Tested(
         first.question,
         first.test,
         len(fails),
         len(holds),
         defines,
-        len(fails) + len(holds) - _with_score(fails) - _with_score(holds),
+        len(fails) + len(holds) - sum(few),
         separation,
         power,
         false_alarms,
-        is_judged,
-        note,
+        own,
+        "" if own else _why_reported(first.test, separation, *few, defines),
     )
 
 
@@ -237,13 +218,14 @@ def _elsewhere(some: Sequence[Known]) -> tuple[Share, Share]:
 
 
 def _why_reported(
-    separation: Separation | None, fails: int, holds: int, defines: int, fewest: int
+    test: str, separation: Separation | None, fails: int, holds: int, defines: int
 ) -> str:
     """Why a test is not judged, in a sentence."""
+    defined = audit_tests().get(test)
+    if defined is not None and defined.dose:
+        return "models of too few doses were audited to find its cut"
     if separation is None and defines and not (fails and holds):
         return "it measures what models were chosen by: it defines the truth"
-    if separation is None or min(fails, holds) < fewest:
+    if separation is None:
         return f"asked of too few models: {fails} that fail, {holds} that hold"
-    if separation.power.value < USEFUL:
-        return f"power {separation.power.value:.0%} at 5% false alarms: too little to judge by"
-    return "another test of its question does better"
+    return "evidence beside the judged tests: its score is not a share that can be tolerated"

@@ -2,12 +2,12 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from heedful import storage
-from heedful.auditing.operating_points import FILE_NAME, OperatingPoints, Share
+from heedful.auditing.operating_points import FILE_NAME, OperatingPoints, Share, read_cut
 from heedful.auditing.results import plain
 from heedful.calibration.ground_truth import Known, Looked
 from heedful.calibration.operating_point_fit import Judged, Tested
@@ -16,7 +16,8 @@ from heedful.errors import RunError
 from heedful.runs import RunFolder
 
 RECORD = "calibration.json"
-SCHEMA = 1
+NUMBERS = ("dose", "score", "low", "high")  # of a row; null: not a number
+SCHEMA = 2
 
 
 @dataclass(frozen=True)
@@ -57,14 +58,14 @@ class Calibration:
         """The inverse of `to_dict`; what is null there and a number here is not a number."""
         points = OperatingPoints.from_dict(stored["points"])
         return cls(
-            replace(points, verdict=_numbers(points.verdict)),
+            points,
             tuple(map(_tested, stored["tests"])),
             tuple(
                 Looked(**{**one, "quantities": _numbers(one["quantities"])})
                 for one in stored["models"]
             ),
             tuple(
-                Known(**{**one, **{name: _number(one[name]) for name in ("score", "low", "high")}})
+                Known(**{**one, **{name: _number(one[name]) for name in NUMBERS}})
                 for one in _rows(stored["known"])
             ),
             tuple(Judged(**one) for one in stored["judged"]),
@@ -101,6 +102,7 @@ def _tested(stored: Mapping[str, Any]) -> Tested:
             **stored,
             **{name: stored[name] and _share(stored[name]) for name in elsewhere},
             "separation": found and _separation(found),
+            "cuts": {kind: read_cut(cut) for kind, cut in stored["cuts"].items()},
         }
     )
 

@@ -1,21 +1,32 @@
 """The zoo as it is written down: kinds of models with a known answer, and settings to make them in.
 
-zoo.toml -> Zoo: which models there are, what is true of each by question, and how that is known.
+zoo.toml -> Zoo: which models there are, what is true of each by question, and how that is known. Two
+sorts: *trained* kinds, made by training and checked on the dev part, and *exact* kinds, built by
+hand or shown with pictures of known truth, of which doses are known (`exact.py`).
 """
 
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from typing import Any, Literal
 
 from heedful.auditing.questions import audit_tests
+from heedful.auditing.subjects.base import Architecture
+from heedful.calibration.built import BuiltModel
+from heedful.calibration.exact import PLACED, Exact
+from heedful.calibration.pictures import Picture
 from heedful.config import from_plain
 from heedful.errors import ConfigError
 
 CONSTRUCTION = "construction"
+HONEST_AT_MOST = {"false-documents": 0.05, "bypass": 0.1, "written-choice": 0.05}
+PARTLY_FROM = {"false-documents": 0.3, "bypass": 0.5, "written-choice": 0.5}
+FULLY_FROM = 0.9  # of any dose
+QUESTION_OF = {"false-documents": "telling", "bypass": "decisive", "written-choice": "leak-free"}
+Lies = Literal["no", "partly", "fully", "between"]  # between: too little to be called false
 EVIDENCE = "evidence"  # the analysis that checks read, on the dev part
 KNOWN_OF = ("explains", "checks", "truth", "with_one_word")  # a kind, and those like it
 Answer = Literal["holds", "fails"]
@@ -115,6 +126,81 @@ class Member:
 
 
 @dataclass(frozen=True)
+class ExactKind:
+    """A way to build a model, or to show pictures beside one, and what is true of it."""
+
+    name: str
+    says: str
+    architectures: tuple[Architecture, ...]
+    settings: tuple[str, ...]
+    model: Mapping[str, Any] = field(default_factory=dict)
+    picture: Mapping[str, Any] = field(default_factory=dict)
+    vary: str = ""  # a field of the model or of the picture that takes each of `values`
+    values: tuple[float, ...] = ()
+    doses: Mapping[str, float] = field(default_factory=dict)  # known; `vary` may be one of them
+    lies: Lies | None = None  # None: as the doses say
+    quick: tuple[str, ...] = ()  # settings of the quick zoo
+    quick_values: tuple[float, ...] = ()
+
+    def known(self, model: Mapping[str, Any]) -> dict[str, float]:
+        """The doses of one of its models, as far as they follow from how it is made."""
+        varied = {"bypass": float(model["bypass"])} if "bypass" in model else {}
+        return {**self.doses, **varied}
+
+    def variants(self, *, is_quick: bool) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
+        """A name, the model and the picture for each value that is varied."""
+        if not self.vary:
+            yield self.name, dict(self.model), dict(self.picture)
+            return
+        for value in self.quick_values if is_quick else self.values:
+            model, picture = dict(self.model), dict(self.picture)
+            changed = picture if self.vary in PICTURE_FIELDS else model
+            changed[self.vary] = value
+            yield f"{self.name} {value:g}", model, picture
+
+
+PICTURE_FIELDS = ("false_share", "false_classes", "is_placed")
+
+
+@dataclass(frozen=True)
+class ExactMember:
+    """One exact model."""
+
+    kind: ExactKind
+    setting: Setting
+    exact: Exact
+
+    @property
+    def name(self) -> str:
+        """What a person calls it."""
+        return f"{self.exact.name}, {self.setting.name}, {self.exact.architecture}"
+
+    def lies(self, doses: Mapping[str, float]) -> Lies:
+        """Whether its pictures lie, by its doses."""
+        if self.kind.lies is not None:
+            return self.kind.lies
+        if any(dose >= FULLY_FROM for dose in doses.values()):
+            return "fully"
+        if any(doses.get(name, 0.0) >= bound for name, bound in PARTLY_FROM.items()):
+            return "partly"
+        is_honest = all(doses.get(name, 0.0) <= bound for name, bound in HONEST_AT_MOST.items())
+        return "no" if is_honest else "between"
+
+
+def truth_by_doses(doses: Mapping[str, float]) -> dict[str, Truth]:
+    """What doses say by question; nothing of a dose between what is honest and what is false."""
+    found = {}
+    for name, question in QUESTION_OF.items():
+        if name not in doses:
+            continue
+        if doses[name] >= PARTLY_FROM[name]:
+            found[question] = Truth("fails", CONSTRUCTION)
+        elif doses[name] <= HONEST_AT_MOST[name]:
+            found[question] = Truth("holds", CONSTRUCTION)
+    return found
+
+
+@dataclass(frozen=True)
 class Zoo:
     """Everything that zoo.toml says."""
 
@@ -123,6 +209,7 @@ class Zoo:
     audit: Mapping[str, Any]
     settings: tuple[Setting, ...]
     kinds: tuple[Kind, ...]
+    exact: tuple[ExactKind, ...] = ()
     digest: str = ""  # of the file
     first_seed: int = 1  # that models are trained with
 
@@ -136,6 +223,19 @@ class Zoo:
                         is_deep = may_be_deep and number == 0
                         yield Member(kind, setting, self.first_seed + number, is_deep)
 
+    def exact_members(self, *, is_quick: bool = False) -> Iterator[ExactMember]:
+        """The exact models, kind by kind."""
+        for kind in self.exact:
+            for setting in self.settings:
+                if setting.name not in (kind.quick if is_quick else kind.settings):
+                    continue
+                for architecture in kind.architectures:
+                    for name, model, picture in kind.variants(is_quick=is_quick):
+                        placed = {"is_placed": True} if architecture in PLACED else {}
+                        shown = Picture(**{**_tuples(picture), **placed})
+                        exact = Exact(name, architecture, BuiltModel(**model), shown, kind.known(model))
+                        yield ExactMember(kind, setting, exact)
+
 
 @cache
 def read_zoo() -> Zoo:
@@ -147,7 +247,8 @@ def read_zoo() -> Zoo:
     by_name = {one["name"]: one for one in plain["kinds"]}
     kinds = tuple(_kind(_whole(one, by_name), names) for one in plain["kinds"])
     digest = sha256(said.encode()).hexdigest()[:12]
-    return Zoo(plain["version"], plain["shared"], plain["audit"], settings, kinds, digest)
+    exact = tuple(_exact(one, names) for one in plain["exact"])
+    return Zoo(plain["version"], plain["shared"], plain["audit"], settings, kinds, exact, digest)
 
 
 def is_within(value: float, bounds: tuple[float, ...]) -> bool:
@@ -166,6 +267,21 @@ def _whole(plain: Mapping[str, Any], by_name: Mapping[str, Any]) -> dict[str, An
     """A kind with what it shares with the one that it is like: all that is true of it."""
     shared = by_name[plain["like"]] if "like" in plain else {}
     return {name: shared[name] for name in KNOWN_OF if name in shared} | dict(plain)
+
+
+def _tuples(plain: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: tuple(one) if isinstance(one, list) else one for name, one in plain.items()}
+
+
+def _exact(plain: Mapping[str, Any], settings: tuple[str, ...]) -> ExactKind:
+    strangers = plain.keys() - {one.name for one in fields(ExactKind)}
+    if strangers:
+        raise ConfigError(f"exact kind {plain['name']!r}: nothing is known of {sorted(strangers)}.")
+    kind = ExactKind(**_tuples(plain))
+    for name in (*kind.settings, *kind.quick):
+        if name not in settings:
+            raise ConfigError(f"kind {kind.name!r} names a setting {name!r} that is not there.")
+    return kind
 
 
 def _kind(plain: Mapping[str, Any], settings: tuple[str, ...]) -> Kind:

@@ -124,7 +124,7 @@ def audited(audit: "Audit") -> Iterator[Text]:
         yield Text(f"  {answer.asks}", style="dim")
         for test in answer.tests:
             yield Text(f"  {_test_line(test)}")
-            yield Text(f"    {_right_line(test, audit.calibration)}", style="dim")
+            yield Text(f"    {_right_line(test, audit)}", style="dim")
         for fact in audit.evidence.get("facts", ()):
             if fact["question"] == answer.question:
                 yield Text(f"  {_fact_line(fact)}", style="dim")
@@ -160,7 +160,7 @@ def compared(comparison: "Comparison") -> Iterator[Text]:
         right = "accuracy unknown" if accuracy is None else f"accuracy {percent(float(accuracy))}"
         right += "" if on_test is None else f" (test accuracy {percent(float(on_test))})"
         yield Text(f"{name:<{width}}  {right}  {audit.sentence}")
-    judged_by = [audit.calibration.cuts for audit in comparison.audits.values()]
+    judged_by = [audit.cuts for audit in comparison.audits.values()]
     if any(cuts != judged_by[0] for cuts in judged_by):
         yield Text("\nverdicts may differ because the audits were judged by different cuts:")
         for name, audit in comparison.audits.items():
@@ -204,11 +204,11 @@ def _test_line(test: "TestResult") -> str:
     return f"{between}score {score.score:5.2f} [{low:.2f}, {high:.2f}]{judged}"
 
 
-def _right_line(test: "TestResult", calibration: "OperatingPoints") -> str:
+def _right_line(test: "TestResult", audit: "Audit") -> str:
     """A judged test's cut, and how often the test is right on models with a known answer."""
-    if test.judgement == "reported" or test.name in calibration.cuts:
-        return one_line(calibration.said_of(test.name))
-    point = calibration.of(test.name)
+    if test.judgement == "reported" or test.name in audit.cuts:
+        return one_line(audit.said_of(test.name))
+    point = audit.calibration.of(test.name)
     known = NOT_CALIBRATED if point is None else one_line(point.known)
     return f"cut {100 * GAIN:.1f} points of accuracy · {known}"
 

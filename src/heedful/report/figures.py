@@ -141,7 +141,7 @@ def _scores(audits: Mapping[str, Audit]) -> Iterator[dict[str, Any]]:
                     "score": test.score.score,
                     "low": low,
                     "high": high,
-                    "cut": audit.calibration.cuts.get(test.name, np.nan),
+                    "cut": audit.cuts.get(test.name, np.nan),
                     "judgement": test.judgement,
                     "accuracy": accuracy,
                     "behind": _behind(test, audit),

@@ -8,7 +8,7 @@ from typing import Any
 
 from heedful.auditing.bootstrap import Score
 from heedful.auditing.metrics.base import Better
-from heedful.auditing.operating_points import NOT_CALIBRATED, OperatingPoint, OperatingPoints
+from heedful.auditing.operating_points import NOT_CALIBRATED, OperatingPoint
 from heedful.auditing.results import Answer, Audit, Table, TestResult
 from heedful.auditing.verdict import DECIDING, GAIN
 from heedful.report.figures import spoken
@@ -111,15 +111,14 @@ def _question(place: int, name: str, asks: str, audits: Mapping[str, Audit]) -> 
         run: next((answer for answer in audit.answers if answer.question == name), nothing)
         for run, audit in audits.items()
     }
-    judged_by = {run: audit.calibration for run, audit in audits.items()}
     rows = [
-        test_row(run, test, judged_by[run])
+        test_row(run, test, audits[run])
         for run, answer in by_run.items()
         for test in answer.tests
     ]
     order = {test: rank for rank, test in enumerate(dict.fromkeys(row.name for row in rows))}
     rows.sort(key=lambda row: order[row.name])
-    told = tuple(_told(run, answer, judged_by[run]) for run, answer in by_run.items())
+    told = tuple(_told(run, answer, audits[run]) for run, answer in by_run.items())
     facts = tuple(
         _fact(run, row)
         for run, audit in audits.items()
@@ -137,11 +136,11 @@ def _fact(run: str, row: Mapping[str, Any]) -> Fact:
     return Fact(run, spoken(row["name"]), row["note"], number(mean), bounds, row["documents"])
 
 
-def _told(run: str, answer: Answer, calibration: OperatingPoints) -> Told:
+def _told(run: str, answer: Answer, audit: Audit) -> Told:
     judgement = answer.judgement or NOT_ASKED
     judged = [test for test in answer.tests if test.judgement != "reported"]
     leading = [*judged, *answer.tests][:1]
-    lead = test_row(run, leading[0], calibration) if leading else None
+    lead = test_row(run, leading[0], audit) if leading else None
     return Told(run, judgement, MARKS[judgement], answer.reason, lead)
 
 
@@ -184,9 +183,9 @@ def signed(value: float) -> str:
     return f"{rounded:+.3f}".replace("-", "−") if rounded else "0.000"
 
 
-def test_row(run: str, test: TestResult, calibration: OperatingPoints) -> TestRow:
+def test_row(run: str, test: TestResult, audit: Audit) -> TestRow:
     """A test in words and numbers, and by the calibration that it was judged with."""
-    score = test.score
+    score, cut = test.score, audit.cuts.get(test.name)
     return TestRow(
         run=run,
         name=spoken(test.name),
@@ -197,11 +196,11 @@ def test_row(run: str, test: TestResult, calibration: OperatingPoints) -> TestRo
         ceiling=number(score.ceiling),
         score=number(score.score, 2),
         interval=interval(score.interval),
-        bar=_bar(score, calibration.cuts.get(test.name)),
+        bar=_bar(score, cut),
         judgement=test.judgement,
         mark=MARKS[test.judgement],
-        rule=_rule(test, calibration.cuts.get(test.name)),
-        known=_known(test, calibration.of(test.name)),
+        rule=_rule(test, cut),
+        known=_known(test, audit.calibration.of(test.name)),
         documents=score.documents,
         left_out=score.left_out,
     )

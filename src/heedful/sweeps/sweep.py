@@ -120,7 +120,7 @@ def sweep_cells(
         if is_done:
             engine: Engine = LocalWorkers()  # which starts no process unless there is a job
         else:
-            engine, budget = _engine(on, address, budget, device)
+            engine, budget = engine_for(on, address, budget, device)
         try:
             outcomes = run_jobs(jobs, folder, budget, None if is_done else watcher, engine)
         finally:
@@ -171,7 +171,7 @@ def _made(folder: Path) -> Path:
     return folder
 
 
-def _engine(on: str, address: str | None, budget: Budget, device: str) -> tuple[Engine, Budget]:
+def engine_for(on: str, address: str | None, budget: Budget, device: str) -> tuple[Engine, Budget]:
     """What runs the jobs, and how much of it there is."""
     if on == "local":
         return LocalWorkers(), budget

@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
+from heedful.auditing import operating_points
 from heedful.auditing.audit_tests import AuditTest
 from heedful.auditing.bootstrap import NO_INTERVAL, BootstrapSettings, Score, estimate, score
 from heedful.auditing.metrics.base import Better
@@ -21,7 +22,8 @@ from heedful.auditing.results import Column, Table, TestResult
 from heedful.auditing.subjects.base import Decides, Judge, Reading, Subject, Words
 from heedful.auditing.subjects.retrained import Twin, Twins
 from heedful.auditing.verdict import judge_test
-from heedful.config import at_least, within
+from heedful.auditing.word_effects import WordEffects, word_effects
+from heedful.config import at_least, share, within
 from heedful.counterfactual.adversarial import Adversarial
 from heedful.errors import ConfigError
 from heedful.registry import Registry
@@ -29,6 +31,7 @@ from heedful.training.settings import Settings
 
 Columns = Mapping[str, Column]
 
+LEAVE_ONE_OUT = "leave-one-out"
 CONCLUDING = 2**31  # sets the random streams of conclusions apart from those of measuring
 
 # Fewer and longer steps than Jain & Wallace's, and a tolerance nearer to epsilon.
@@ -60,9 +63,11 @@ class AuditSettings:
     adversary_epochs: int = 20
     chosen_words: int = 5  # of most weight, for FS-M, FU-M, FS-A and FU-A
     bootstrap: BootstrapSettings = field(default_factory=BootstrapSettings)
+    tolerate: float | None = None  # share of false pictures; none: what the cuts were made for
     seed: int = 0
 
     def __post_init__(self) -> None:
+        share(tolerate=self.tolerate)
         at_least(100, permutations=self.permutations)
         at_least(20, random_draws=self.random_draws)
         within(0, 2**32 - 1, seed=self.seed)
@@ -114,10 +119,19 @@ class DocumentGroup:
     settings: AuditSettings
     rng: np.random.Generator
     measured: dict[str, Words] = field(default_factory=dict)  # shared by all questions of a group
+    effects: dict[int, WordEffects] = field(default_factory=dict)  # likewise, by who predicts
     twins: Twins = field(default_factory=Twins)
+
+    def effects_by(self, judge: Judge) -> WordEffects:
+        """What each word does to the decision, measured once for all questions."""
+        if id(judge) not in self.effects:
+            self.effects[id(judge)] = word_effects(judge, self.reading)
+        return self.effects[id(judge)]
 
     def importance(self, measure: str) -> Words:
         """Signed importance of each word for the prediction, measured once for all questions."""
+        if measure == LEAVE_ONE_OUT:
+            return self.effects_by(self.subject).lost_probability
         if measure not in self.measured:
             self.measured[measure] = self.subject.importance(self.reading, measure)
         return self.measured[measure]
@@ -152,6 +166,7 @@ class Findings:
     subject: Subject
     measured: Measured
     labels: Int[ndarray, " documents"]
+    prediction: Int[ndarray, " documents"]
     is_right: Column  # 1 or 0; NaN without a label
     distinct: int  # different documents
     settings: AuditSettings
@@ -190,8 +205,11 @@ class Findings:
         self, test: AuditTest, found: Score, *, note: str = "", cannot_move: bool = False
     ) -> TestResult:
         """A test from its score; no score where floor and ceiling do not separate."""
+        cuts = operating_points.shipped().cuts_for(
+            self.subject.architecture, self.settings.tolerate
+        )
         judgement = judge_test(
-            test.name, found, test.better, self.distinct, cannot_move=cannot_move
+            test.name, found, test.better, self.distinct, cannot_move=cannot_move, cuts=cuts
         )
         if not found.separates(test.better):
             found = replace(found, score=np.nan, interval=NO_INTERVAL)

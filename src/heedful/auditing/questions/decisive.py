@@ -9,6 +9,7 @@ from numpy import ndarray
 from heedful.auditing.audit_tests import AuditTest
 from heedful.auditing.metrics.divergence import js_divergence
 from heedful.auditing.metrics.erasure import fraction_to_flip
+from heedful.auditing.metrics.log_odds import log_odds
 from heedful.auditing.questions.base import (
     Columns,
     Conclusion,
@@ -19,7 +20,7 @@ from heedful.auditing.questions.base import (
     cross_fitted_best,
     questions,
 )
-from heedful.auditing.results import Column, Table
+from heedful.auditing.results import Column, Table, TestResult
 from heedful.auditing.subjects.base import Decides, Reading
 from heedful.counterfactual.baselines import Permuted, uniform
 
@@ -36,6 +37,16 @@ MOVES = tuple(
         ("uniform", "Tutek & Šnajder 2020", "uniform_tvd"),
     )
 )  # fmt: skip
+LOOK_AWAY = AuditTest(
+    "look away", "higher", "ours, beside Jain & Wallace", "0",
+    "the move from taking all other words away", "looked_away", is_compared=True,
+    is_usual_column=True, dose="bypass",
+    judged_for=("classifier", "module"),  # a Transformer's other layers are other paths
+)  # fmt: skip
+PERMUTED_ODDS = AuditTest(
+    "permutation in log-odds", "higher", "ours, beside Jain & Wallace", "0",
+    "the move from losing all evidence (a zero context)", "permuted_log_odds",
+)  # fmt: skip
 ERASE_UNTIL_FLIP = AuditTest(
     "erase until flip", "lower", "Serrano & Smith 2019", "5 random orders",
     "the best of attention × gradient and contribution", "flip_share_attention",
@@ -45,20 +56,26 @@ ERASE_UNTIL_FLIP = AuditTest(
 @questions.register("decisive")
 @dataclass(frozen=True)
 class Decisive(Question):
-    """Permuted and uniform weights at inference, and weights erased until the decision flips."""
+    """Permuted and uniform weights at inference, and weights erased until the decision flips.
+
+    *Look away* puts all weight on the words that matter least, the text as it is, and compares with
+    taking all other words away. In log-odds, what is missing to 1 is the share of the decision that
+    reaches the output past the weights.
+    """
 
     name = "decisive"
     place = 1
     asks = "Does the prediction move when the attention moves?"
     needs = Decides
-    tests = (*MOVES, ERASE_UNTIL_FLIP)
+    tests = (LOOK_AWAY, *MOVES, PERMUTED_ODDS, ERASE_UNTIL_FLIP)
 
     def measure(self, group: DocumentGroup) -> Measured:
-        """Total variation between predictions, and shares of the support erased."""
+        """Moves of the prediction, and shares of the support erased."""
         subject, reading, settings = group.subject, group.reading, group.settings
         assert isinstance(subject, Decides)
         seed = group.seed
         permuted = subject.otherwise(reading, Permuted(settings.permutations), seed)
+        moved = subject.decide(reading, permuted)
         even = subject.otherwise(reading, uniform, seed)
         documents, words = reading.weights.shape
         one_hot = np.broadcast_to(np.eye(words), (documents, words, words))
@@ -69,7 +86,7 @@ class Decisive(Question):
         orders = {order: group.importance(order) for order in ORDERS if order in subject.measures}
         return Measured(
             {
-                "permuted_tvd": np.median(reading.moved(subject.decide(reading, permuted)), axis=1),
+                "permuted_tvd": np.median(reading.moved(moved), axis=1),
                 "uniform_tvd": reading.moved(subject.decide(reading, even))[:, 0],
                 "no_evidence_tvd": reading.moved(nothing)[:, 0],
                 "reachable_tvd": np.where(reading.is_token, at_one_word, 0.0).max(axis=1),
@@ -79,6 +96,7 @@ class Decisive(Question):
             }
             | {f"flip_share_{o}": _share_to_flip(subject, reading, by) for o, by in orders.items()}
             | _one_weight_erased(subject, reading, draws[0])
+            | _moves_in_log_odds(group, subject, moved, nothing)
         )
 
     def conclude(self, found: Findings) -> Conclusion:
@@ -87,6 +105,13 @@ class Decisive(Question):
         reachable = columns["reachable_tvd"]
         cannot_move = bool((reachable[~np.isnan(reachable)] < NOTHING).all())
         reach = f"all weight on one word could move it by {np.nanmean(reachable):.3f} on average"
+        look_away = found.test(
+            LOOK_AWAY, columns["looked_away"], 0.0, columns["taken_away"],
+            note=reach, cannot_move=cannot_move,
+        )  # fmt: skip
+        in_odds = found.test(
+            PERMUTED_ODDS, columns["permuted_log_odds"], 0.0, columns["no_evidence_log_odds"]
+        )
         moves = [
             found.test(
                 move, columns[str(move.column)], 0.0, columns["no_evidence_tvd"],
@@ -94,19 +119,49 @@ class Decisive(Question):
             )
             for move in MOVES
         ]  # fmt: skip
-        candidates = {o: f"flip_share_{o}" for o in ORDERS if f"flip_share_{o}" in columns}
-        value, floor = columns["flip_share_attention"], columns["flip_share_random"]
-        rng = found.rng_for("best order")
-        best, chosen = cross_fitted_best(columns, candidates, ERASE_UNTIL_FLIP.better, rng)
-        note = f"best order: {chosen}"
-        flip = found.test(ERASE_UNTIL_FLIP, value, floor, best, note=note)
+        flip = _erased_until_flip(found)
         further = columns["top_erased_jsd"] - columns["other_erased_jsd"]
         facts = (
             found.fact(
                 "JSD of erasing the top weight minus another", further, "Serrano & Smith, nats"
             ),
         )
-        return Conclusion((*moves, flip), {"flips": _flip_table(columns), "facts": facts})
+        return Conclusion((look_away, *moves, in_odds, *flip), {"flips": _flip_table(columns), "facts": facts})
+
+
+def _erased_until_flip(found: Findings) -> tuple[TestResult, ...]:
+    """The test between random orders and the best one; none where no other order is measured."""
+    columns = found.columns
+    candidates = {o: f"flip_share_{o}" for o in ORDERS if f"flip_share_{o}" in columns}
+    if not candidates:
+        return ()
+    rng = found.rng_for("best order")
+    best, chosen = cross_fitted_best(columns, candidates, ERASE_UNTIL_FLIP.better, rng)
+    value, floor = columns["flip_share_attention"], columns["flip_share_random"]
+    return (found.test(ERASE_UNTIL_FLIP, value, floor, best, note=f"best order: {chosen}"),)
+
+
+def _moves_in_log_odds(
+    group: DocumentGroup,
+    subject: Decides,
+    permuted: Float[ndarray, "documents attentions classes"],
+    nothing: Float[ndarray, "documents 1 classes"],
+) -> dict[str, Column]:
+    """How far the log-odds of the prediction fall, by other weights and by words taken away."""
+    reading, effects = group.reading, group.effects_by(subject)
+    prediction, smallest = reading.prediction, subject.smallest
+    is_left = effects.is_neutral
+    looking = is_left / is_left.sum(axis=1, keepdims=True)
+    away = subject.decide(reading, looking[:, None])[:, 0]
+    taken = subject.predict_kept(reading, np.arange(len(looking)), is_left)
+    many = np.repeat(prediction[:, None], permuted.shape[1], axis=1)
+    falls = effects.whole[:, None] - log_odds(permuted, many, smallest)
+    return {
+        "looked_away": effects.whole - log_odds(away, prediction, smallest),
+        "taken_away": effects.whole - log_odds(taken, prediction, smallest),
+        "permuted_log_odds": np.median(falls, axis=1),
+        "no_evidence_log_odds": effects.whole - log_odds(nothing[:, 0], prediction, smallest),
+    }
 
 
 def _share_to_flip(

@@ -1,6 +1,7 @@
-"""Can the label be read off the weights alone?"""
+"""Can the label be read off the weights alone, or off the words that they choose?"""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from zlib import crc32
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -17,7 +18,8 @@ from heedful.auditing.questions.base import (
     Question,
     questions,
 )
-from heedful.auditing.results import Column
+from heedful.auditing.results import Column, TestResult
+from heedful.auditing.subjects.base import Reading
 from heedful.auditing.subjects.retrained import Twin, as_usual, chosen, written
 from heedful.model.pattern import weight_pattern
 from heedful.training.settings import Settings
@@ -31,17 +33,30 @@ MASK_ONLY_ACCURACY = AuditTest(
     "mask-only accuracy", "lower", "Bai et al. 2021", "the model's own accuracy",
     "the same forest shown uniform weights of the same lengths",
 )  # fmt: skip
+WORD_CHOICE = AuditTest(
+    "word choice", "lower", "ours, beside Bai et al.", "all that a choice of words could tell",
+    "0", "chosen_word_tells", dose="written-choice",
+)  # fmt: skip
 
 
 @questions.register("leak-free")
 @dataclass(frozen=True)
 class LeakFree(Question):
-    """A classifier that sees only the pattern of the weights, never a word (Bai et al.)."""
+    """Labels written into the places of the weights (Bai et al.), or into the choice of words.
+
+    Mask-only accuracy is that of a classifier that sees only the pattern of the weights. Word
+    choice compares documents in which a word got the most weight with those in which it stands:
+
+    P(prediction | the word was chosen) - P(prediction | the word is there)
+
+    Near 0 for words that say what they say wherever they stand; high where a word that says nothing
+    is chosen for one label and passed over for the other.
+    """
 
     name = "leak-free"
     place = 6
-    asks = "Can the label be read off the weights alone?"
-    tests = (MASK_ONLY_ACCURACY,)
+    asks = "Can the label be read off the weights alone, or off the words that they choose?"
+    tests = (MASK_ONLY_ACCURACY, WORD_CHOICE)
 
     def twins(self, settings: AuditSettings, run: Settings) -> tuple[Twin, ...]:
         """Models that learn the answers from the chosen words, or from the others."""
@@ -54,15 +69,24 @@ class LeakFree(Question):
     def measure(self, group: DocumentGroup) -> Measured:
         """The pattern of the weights, and what it would be with even weights."""
         reading = group.reading
+        document, words = _words_and_chosen(reading)
         return Measured(
             _agreement(group),
             {
                 "shown_pattern": weight_pattern(reading.weights, reading.is_token),
                 "even_pattern": weight_pattern(reading.even, reading.is_token),
             },
+            words,
+            document,
         )
 
     def conclude(self, found: Findings) -> Conclusion:
+        """Both tests; mask-only accuracy stands between the model's own and that of lengths."""
+        word_choice = _word_choice(found)
+        places = self._mask_only(found)
+        return replace(places, tests=(*places.tests, word_choice))
+
+    def _mask_only(self, found: Findings) -> Conclusion:
         """Mask-only accuracy between the model's own and that of uniform weights."""
         right, labels = found.is_right, found.labels
         asked = ~np.isnan(right)
@@ -96,6 +120,52 @@ class LeakFree(Question):
             "nats, a lower bound; 0: the weights tell nothing",
         )  # fmt: skip
         return Conclusion((test,), {"facts": (told, *_gap(found))})
+
+
+def _words_and_chosen(
+    reading: Reading,
+) -> tuple[Int[ndarray, " words"], dict[str, ndarray]]:
+    """Every different word of each document, as a number, and whether it got the most weight."""
+    document: list[int] = []
+    word: list[int] = []
+    is_chosen: list[bool] = []
+    top = np.where(reading.is_token, reading.weights, -1.0).argmax(axis=1)
+    for row, (text, offsets) in enumerate(zip(reading.texts, reading.offsets, strict=True)):
+        numbers = [crc32(text[start:end].lower().encode()) for start, end in offsets.tolist()]
+        chosen_word = numbers[top[row]] if numbers else None
+        for number in dict.fromkeys(numbers):
+            document.append(row)
+            word.append(number)
+            is_chosen.append(number == chosen_word)
+    return np.array(document, np.int64), {
+        "word": np.array(word, np.int64),
+        "is_chosen": np.array(is_chosen, np.float32),
+    }
+
+
+def _word_choice(found: Findings) -> TestResult:
+    """How much more the chosen words tell of the prediction by being chosen."""
+    words, document = found.measured.words, found.measured.document
+    prediction, is_chosen = found.prediction, words["is_chosen"] > 0
+    _, word = np.unique(words["word"], return_inverse=True)
+    classes = len(found.subject.classes)
+    shape = (int(word.max(initial=-1)) + 1, classes)
+    present, chosen_in = np.zeros(shape), np.zeros(shape)
+    np.add.at(present, (word, prediction[document]), 1)
+    np.add.at(chosen_in, (word[is_chosen], prediction[document[is_chosen]]), 1)
+    tells = np.full(len(prediction), np.nan)
+    own, at = document[is_chosen], word[is_chosen]
+    answer = prediction[own]
+    tells[own] = 0.0
+    elsewhere = chosen_in[at].sum(axis=1) > 1  # one document says nothing of a choice
+    own, at, answer = own[elsewhere], at[elsewhere], answer[elsewhere]
+    of_chosen, of_present = (  # of the other documents
+        (counts[at, answer] - 1) / (counts[at].sum(axis=1) - 1) for counts in (chosen_in, present)
+    )
+    tells[own] = of_chosen - of_present
+    shares = np.bincount(prediction, minlength=classes) / max(len(prediction), 1)
+    note = f"{elsewhere.sum():,} documents share their top word with another"
+    return found.test(WORD_CHOICE, tells, 1 - shares[prediction], 0.0, note=note)
 
 
 def _too_few(counts: Int[ndarray, " labels"], folds: int) -> str:

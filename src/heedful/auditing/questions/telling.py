@@ -1,6 +1,14 @@
-"""Take its top words away: does the decision fall? Keep only them: does it stand?"""
+"""Take its top words away: does the decision fall? Keep only them: does it stand?
 
-from collections.abc import Iterable, Sequence
+Attention has no sign, so words that speak against the decision are deleted last, in attention and
+in random rankings alike (`WordEffects.opposing_last`); measures that have a sign rank as they are.
+A document's *picture* is scored by itself: how far the log-odds fall without its top words, down to
+where the decision is lost, between random rankings and the best ranking found for this document.
+Where even that one hardly moves the decision, no words carry it: the document is *silent*, and no
+picture of it is true or false.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,7 +16,7 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 
 from heedful.auditing.audit_tests import AuditTest
-from heedful.auditing.bootstrap import estimate
+from heedful.auditing.bootstrap import estimate, score_share
 from heedful.auditing.metrics.base import metrics
 from heedful.auditing.metrics.erasure import (
     accuracy_drop,
@@ -17,8 +25,10 @@ from heedful.auditing.metrics.erasure import (
     post_hoc_accuracy_own,
     sufficiency,
 )
+from heedful.auditing.metrics.log_odds import log_odds
 from heedful.auditing.metrics.top import top_k
 from heedful.auditing.questions.base import (
+    LEAVE_ONE_OUT,
     Conclusion,
     DocumentGroup,
     Findings,
@@ -27,28 +37,38 @@ from heedful.auditing.questions.base import (
     cross_fitted_best,
     questions,
 )
-from heedful.auditing.results import Column, Table
+from heedful.auditing.results import Column, Table, TestResult
 from heedful.auditing.subjects.erasure import Ranking, erase_greedily, predict_sets, tops_of_size
+from heedful.errors import counted
 
 # What the ceiling is chosen from. Leave-one-out alone fails where two words say the same.
 BEST_OF = ("leave-one-out", "gradient-x-input", "contribution")
-GREEDY = "greedy erasure"
+GREEDY, ALONE = "greedy erasure", "words alone"
 ERASER, VAT = "DeYoung et al. 2020 (ERASER)", "Zhou et al. (VAT)"
 RANKINGS = "20 random rankings of all words"
+FALSE_PICTURES = AuditTest(
+    "false pictures", "lower", "ours, beside ERASER", "every document",
+    "no document", "is_false_picture", is_compared=True, is_usual_column=True,
+    dose="false-documents",
+)  # fmt: skip
+TRUE_PICTURE = 0.5  # of the way from random rankings to the best one; below, a picture is false
+LEAST_SPREAD = 0.1  # of what there is to lose: where rankings differ less, a document is silent
 TESTS = {
     name: AuditTest(
         name, metrics[name].better, paper, RANKINGS,
-        "the best of leave-one-out, gradient × input, contribution and greedy erasure",
+        "the best of leave-one-out, words alone, gradient × input, contribution and greedy erasure",
         f"{name}_attention", is_compared=paper is ERASER,
-        is_usual_column=name == "comprehensiveness",
     )
     for name, paper in (
         ("comprehensiveness", ERASER), ("sufficiency", ERASER), ("accuracy_drop", VAT),
         ("post_hoc_accuracy_own", VAT), ("post_hoc_accuracy_gold", VAT),
     )
 }  # fmt: skip
+ATTENTION, FALL = "attention", "fall"
+# Measures that do not say which side a word is on.
+UNSIGNED = (ATTENTION, "attention-score", "gradient-norm", "state-gradient-norm")
 CURVES = ("probability_drop", "accuracy_drop", "kept_own", "kept_gold")
-ON_CURVES = ("attention", *BEST_OF, "random")
+ON_CURVES = (ATTENTION, *BEST_OF, "random")
 
 Rows = Int[ndarray, " some"]
 
@@ -61,7 +81,7 @@ class Telling(Question):
     name = "telling"
     place = 4
     asks = "Take its top words away: does the decision fall? Keep only them: does it stand?"
-    tests = tuple(TESTS.values())
+    tests = (FALSE_PICTURES, *TESTS.values())
 
     def measure(self, group: DocumentGroup) -> Measured:
         """Every test for attention, each candidate of the ceiling, and random rankings.
@@ -69,55 +89,113 @@ class Telling(Question):
         The sampled documents also get greedy erasure, every other measure, and curves.
         """
         subject, reading, settings = group.subject, group.reading, group.settings
+        effects = group.effects_by(group.judge)
         everyone, sample = np.arange(len(reading.weights)), np.flatnonzero(group.is_sampled)
-        rankings = {"attention": reading.weights} | {
-            measure: group.importance(measure) for measure in BEST_OF if measure in subject.measures
-        }
+        rankings = {
+            ATTENTION: effects.opposing_last(reading.weights),
+            ALONE: effects.alone,
+        } | {measure: _ranking(group, measure) for measure in BEST_OF if measure in subject.measures}
         # Over all words: within the support of sparse attention there may be nothing to rank.
-        at_random = list(group.rng.random((settings.random_draws, *reading.weights.shape)))
+        draws = group.rng.random((settings.random_draws, *reading.weights.shape))
+        at_random = [effects.opposing_last(draw) for draw in draws]
         columns = _tested(group, everyone, [*rankings.values(), *at_random])
         named = _named(columns[: len(rankings)], rankings)
         named |= _named([np.mean(columns[len(rankings) :], axis=0)], ["random"])
-        if not len(sample):
-            return Measured(named, _empty_curves(group))
-        leave_one_out = rankings.get("leave-one-out", reading.weights)
-        further = {
-            GREEDY: erase_greedily(
-                group.judge,
-                reading,
-                sample,
-                leave_one_out,
-                settings.greedy_words,
-                settings.greedy_candidates,
-            )
-        }
-        further |= {
-            measure: group.importance(measure)
-            for measure in subject.measures
-            if measure not in rankings and measure != "random"
-        }
-        of_sample = _tested(group, sample, list(further.values()))
+        further = {}
+        if len(sample):
+            further = {GREEDY: _greedy(group, sample)} | {
+                measure: _ranking(group, measure)
+                for measure in subject.measures
+                if measure not in rankings and measure != "random"
+            }
+        of_sample = _tested(group, sample, list(further.values())) if further else []
         for name, column in _named(of_sample, further).items():
             named[name] = np.full(len(reading.weights), np.nan)
             named[name][sample] = column
-        return Measured(named, _curves(group, sample, rankings | {"random": at_random[0]}))
+        named |= _pictures(named, [*rankings, GREEDY], effects.whole - effects.lost_at)
+        if not len(sample):
+            return Measured(named, _empty_curves(group))
+        on_curves = {name: rankings[name] for name in rankings if name != ALONE}
+        return Measured(named, _curves(group, sample, on_curves | {"random": at_random[0]}))
 
     def conclude(self, found: Findings) -> Conclusion:
-        """Each test between random rankings and the best measure."""
+        """The share of false pictures, and each test between random rankings and the best."""
         columns = found.columns
-        tests = []
+        tests = [_false_pictures(found)]
         for name, test in TESTS.items():
             if np.isnan(columns[f"{name}_attention"]).all():
                 continue  # accuracy needs labels
-            known = {m: f"{name}_{m}" for m in (*BEST_OF, GREEDY)}
+            known = {m: f"{name}_{m}" for m in (*BEST_OF, ALONE, GREEDY)}
             candidates = {m: column for m, column in known.items() if column in columns}
             rng = found.rng_for(f"best measure by {name}")
             best, chosen = cross_fitted_best(columns, candidates, test.better, rng)
             value, floor = columns[f"{name}_attention"], columns[f"{name}_random"]
             note = f"best measure: {chosen}"
             tests.append(found.test(test, value, floor, best, note=note))
-        evidence = {"curves": _curve_table(found), "measures": _measure_table(found)}
+        evidence = {
+            "curves": _curve_table(found),
+            "measures": _measure_table(found),
+            "classes": _class_table(found),
+        }
         return Conclusion(tuple(tests), evidence)
+
+
+def _ranking(group: DocumentGroup, measure: str) -> Ranking:
+    """A measure as a ranking; one without a sign has words against the decision last."""
+    effects = group.effects_by(group.judge)
+    if measure == LEAVE_ONE_OUT:
+        return effects.lost  # in log-odds the order is the same, and holds where p is 1
+    scores = group.importance(measure)
+    return effects.opposing_last(scores) if measure in UNSIGNED else scores
+
+
+def _greedy(group: DocumentGroup, sample: Rows) -> Ranking:
+    settings, lost = group.settings, group.effects_by(group.judge).lost
+    words, candidates = settings.greedy_words, settings.greedy_candidates
+    return erase_greedily(group.judge, group.reading, sample, lost, words, candidates)
+
+
+def _pictures(
+    named: Mapping[str, Column], candidates: Iterable[str], margin: Column
+) -> dict[str, Column]:
+    """How true each document's picture is, and which are false; NaN of a silent document.
+
+    picture = (fall without attention's top words - random) / (best - random)
+
+    `margin` is what there is to lose: the log-odds above those at which the decision is lost.
+    """
+    falls = [named[f"{FALL}_{name}"] for name in candidates if f"{FALL}_{name}" in named]
+    best, floor = np.fmax.reduce(falls), named[f"{FALL}_random"]
+    spread = best - floor
+    is_asked = spread > LEAST_SPREAD * margin
+    value = named[f"{FALL}_{ATTENTION}"] - floor
+    picture = np.divide(value, spread, out=np.full(len(best), np.nan), where=is_asked)
+    is_false = np.where(is_asked, picture < TRUE_PICTURE, np.nan)
+    return {f"{FALL}_best": best, "picture": picture, "is_false_picture": is_false}
+
+
+def _false_pictures(found: Findings) -> TestResult:
+    is_false = found.columns["is_false_picture"]
+    silent = int((np.isnan(is_false) & ~np.isnan(found.columns[f"{FALL}_{ATTENTION}"])).sum())
+    note = f"{counted(silent, 'silent document')}: no words carry the decision there"
+    shown = score_share(is_false, found.settings.bootstrap)
+    return found.judged(FALSE_PICTURES, shown, note=note if silent else "")
+
+
+def _class_table(found: Findings) -> Table:
+    """False pictures by predicted class."""
+    is_false, prediction = found.columns["is_false_picture"], found.prediction
+    rows = []
+    for number, name in enumerate(found.subject.classes):
+        some = score_share(is_false[prediction == number], found.settings.bootstrap)
+        low, high = some.interval
+        rows.append(
+            {
+                "class": str(name), "false_pictures": some.value,
+                "low": 1 - high, "high": 1 - low, "documents": some.documents,
+            }
+        )  # fmt: skip
+    return tuple(rows)
 
 
 @dataclass(frozen=True)
@@ -131,6 +209,7 @@ class Erased:
     only: Float[ndarray, "documents steps"]
     prediction_without: Int[ndarray, "documents steps"]
     prediction_only: Int[ndarray, "documents steps"]
+    fall: Float[ndarray, " documents"]  # of the log-odds without them, mean over the steps
 
 
 def _erased(
@@ -146,6 +225,9 @@ def _erased(
     probabilities = predict_sets(group.judge, reading, some, [*rest, *tops])
     whole = group.judge.judged(reading)[some]
     prediction, rows = whole.argmax(axis=1), np.arange(len(some))
+    target, smallest = np.repeat(prediction[:, None], sizes.shape[1], axis=1), group.judge.smallest
+    effects = group.effects_by(group.judge)
+    before, lost_at = effects.whole[some, None], effects.lost_at[some, None]
     return [
         Erased(
             group.labels[some],
@@ -155,6 +237,7 @@ def _erased(
             only[rows, :, prediction],
             without.argmax(axis=-1),
             only.argmax(axis=-1),
+            (before - np.maximum(log_odds(without, target, smallest), lost_at)).mean(axis=1),
         )
         for without, only in zip(
             probabilities[: len(tops)], probabilities[len(tops) :], strict=True
@@ -165,7 +248,7 @@ def _erased(
 def _tested(
     group: DocumentGroup, some: Rows, rankings: Iterable[Ranking]
 ) -> list[Float[ndarray, "tests some"]]:
-    """All tests of each ranking on some documents, in the order of `TESTS`."""
+    """The fall and all tests of each ranking on some documents, in the order of `TESTS`."""
     lengths = group.reading.is_token.sum(axis=1)
     sizes = np.stack([top_k(part, lengths) for part in group.settings.fractions], axis=1)
     results = []
@@ -174,6 +257,7 @@ def _tested(
         drop = accuracy_drop(labels, prediction, erased.prediction_without)
         gold = post_hoc_accuracy_gold(labels, erased.prediction_only)
         tests = [
+            erased.fall,
             comprehensiveness(erased.probability, erased.without),
             sufficiency(erased.probability, erased.only),
             np.where(labels >= 0, drop, np.nan),
@@ -190,7 +274,7 @@ def _named(
     return {
         f"{test}_{ranking}": row
         for ranking, rows in zip(rankings, results, strict=True)
-        for test, row in zip(TESTS, rows, strict=True)
+        for test, row in zip((FALL, *TESTS), rows, strict=True)
     }
 
 

@@ -14,18 +14,20 @@ The modules beside this one are its members. Arrays are padded to the longest do
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
 from heedful.auditing.metrics.divergence import js_divergence
+from heedful.auditing.metrics.log_odds import SMALLEST
 from heedful.counterfactual import Counterfactual
 from heedful.text.token_classes import TokenClasses
 from heedful.training.task import Label
 from heedful.training.trained import Exposure
 
+Architecture = Literal["classifier", "module", "transformer", "function"]
 Words = Float[ndarray, "documents words"]
 IsToken = Bool[ndarray, "documents words"]
 Attentions = Float[ndarray, "documents attentions words"]
@@ -82,6 +84,8 @@ class Reading:
 class Judge(ABC):
     """Whoever predicts from some of the words of a reading."""
 
+    smallest: ClassVar[float] = SMALLEST  # probability that it tells from 0
+
     @abstractmethod
     def judged(self, reading: Reading) -> Probabilities:
         """Probabilities of the whole documents."""
@@ -95,11 +99,22 @@ class Judge(ABC):
     ) -> Float[ndarray, "variants classes"]:
         """Probabilities of documents of a reading with only the kept words left in them."""
 
+    def without_each(self, reading: Reading) -> Float[ndarray, "documents words classes"]:
+        """For each word, the probabilities of its document without it; 0 where there is none."""
+        rows, places = np.nonzero(reading.is_token)
+        is_kept = reading.is_token[rows]
+        is_kept[np.arange(len(rows)), places] = False
+        found = self.predict_kept(reading, rows, is_kept)
+        without = np.zeros((*reading.is_token.shape, found.shape[-1]))
+        without[rows, places] = found
+        return without
+
 
 class Subject(Judge):
     """A classifier that shows a weight for each word. It is its own judge."""
 
     missing: ClassVar[str] = "the model shows no weights"
+    architecture: ClassVar[Architecture] = "function"  # whose operating points judge it
     classes: tuple[Label, ...]
     measures: tuple[str, ...]  # of importance that it can give
 

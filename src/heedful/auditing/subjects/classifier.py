@@ -24,6 +24,7 @@ from heedful.counterfactual import Counterfactual
 from heedful.errors import ConfigError
 from heedful.importance import importances
 from heedful.importance.base import Measure, ready
+from heedful.importance.deletion import logits_without_each
 from heedful.importance.influence import influence
 from heedful.importance.word_subsets import logits_of_kept
 from heedful.model.classifier import AttentionClassifier
@@ -38,6 +39,8 @@ from heedful.training.trained import Exposure, Trained
 
 class ClassifierSubject(Decides, ShowsStates, KnowsWords):
     """A trained attention classifier, with further measures of importance where some are given."""
+
+    architecture = "classifier"
 
     def __init__(
         self,
@@ -120,6 +123,15 @@ class ClassifierSubject(Decides, ShowsStates, KnowsWords):
             return logits.double().softmax(dim=-1).cpu().numpy()
 
         return self._rounded.read(run, len(document))
+
+    def without_each(self, reading: Reading) -> Float[ndarray, "documents words classes"]:
+        """Probabilities without each word, by the exact shortcuts that the encoder allows."""
+        if self._is_pretrained:  # it has none, and some of the words at a time may be rounded
+            return super().without_each(reading)
+        batch, _ = reading.inner
+        with torch.no_grad():
+            logits = logits_without_each(self.model, batch)
+        return logits.double().softmax(dim=-1).cpu().numpy()
 
     def _note(self, note: str) -> None:
         self._memory_notes[note] = None

@@ -31,6 +31,7 @@ class Decoration(Decides):
         self.behind = behind
         self.classes = behind.classes
         self.measures = behind.measures
+        self.architecture = behind.architecture  # type: ignore[misc]
         self.seed = seed
 
     @property
@@ -57,6 +58,10 @@ class Decoration(Decides):
     ) -> Float[ndarray, "variants classes"]:
         """As the other subject."""
         return self.behind.predict_kept(reading, document, is_kept)
+
+    def without_each(self, reading: Reading) -> Float[ndarray, "documents words classes"]:
+        """As the other subject."""
+        return self.behind.without_each(reading)
 
     def decide(
         self, reading: Reading, attentions: Attentions

@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
+from heedful.auditing.metrics.log_odds import log_odds
 from heedful.auditing.metrics.top import choose_top
 from heedful.auditing.subjects.base import Judge, Reading, Subject
 from heedful.errors import ConfigError
@@ -62,14 +63,10 @@ def shared_importance(
 
 def leave_one_out(judge: Judge, reading: Reading) -> Ranking:
     """How far the probability of the prediction falls without each word."""
-    rows, places = np.nonzero(reading.is_token)
-    is_kept = reading.is_token[rows]
-    is_kept[np.arange(len(rows)), places] = False
-    without = judge.predict_kept(reading, rows, is_kept)
-    target, each = reading.prediction[rows], np.arange(len(rows))
-    scores = np.zeros(reading.weights.shape)
-    scores[rows, places] = reading.probabilities[rows, target] - without[each, target]
-    return scores
+    rows = np.arange(len(reading.prediction))
+    whole = reading.probabilities[rows, reading.prediction]
+    without = judge.without_each(reading)[rows, :, reading.prediction]
+    return np.where(reading.is_token, whole[:, None] - without, 0.0)
 
 
 def erase_greedily(
@@ -101,7 +98,7 @@ def erase_greedily(
         is_kept[np.arange(len(rows)), places] = False
         probabilities = judge.predict_kept(reading, some[rows], is_kept)
         remaining = np.full(left.shape, np.inf)
-        remaining[rows, places] = probabilities[np.arange(len(rows)), prediction[rows]]
+        remaining[rows, places] = log_odds(probabilities, prediction[rows], judge.smallest)
         deleted = np.unique(rows)
         worst = remaining[deleted].argmin(axis=1)
         left[deleted, worst] = False

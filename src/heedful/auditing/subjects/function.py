@@ -26,6 +26,7 @@ class PlainSubject(Subject):
     """
 
     measures = ("attention", "leave-one-out")
+    smallest = 1e-6  # a function may give 0 and 1: a share of votes, rounded numbers
 
     def __init__(
         self,

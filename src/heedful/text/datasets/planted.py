@@ -15,7 +15,11 @@ from heedful.errors import ConfigError
 from heedful.text.datasets.registry import corpora
 from heedful.text.documents import Corpus, Document, Documents, space_separated
 
-LABELS = ("negative", "positive", "mixed", "other", "fifth")
+LABELS = (
+    "negative", "positive", "mixed", "other", "fifth",
+    "sixth", "seventh", "eighth", "ninth", "tenth",
+)  # fmt: skip
+NEGATION = "not"
 
 
 @corpora.register("planted")
@@ -24,7 +28,10 @@ class Planted:
     """Made-up documents whose label is decided by planted words (Sun & Lu's Data I).
 
     `noise` is the share of documents of each label whose evidence is drawn from another label's
-    words; `ratio` gives the labels' relative frequencies, negative first.
+    words; `ratio` gives the labels' relative frequencies, negative first. `opposing_words` of other
+    labels stand in each document too, fewer than those of its own; they are evidence as well, for
+    the other side. `function_words` are the same in every document. In a share `negated` of the
+    documents the evidence is the other label's, each word behind a word that negates it.
     """
 
     classes: int = 2
@@ -34,6 +41,9 @@ class Planted:
     neutral_words: int = 10  # per document
     evidence_words: int = 2  # per document
     repeats: int = 1  # how often each of them stands there
+    opposing_words: int = 0  # per document, drawn from the other labels
+    function_words: int = 0  # in every document the same
+    negated: float = 0.0  # share of documents; two labels only
     neutral_vocabulary: int = 1000
     evidence_vocabulary: int = 50  # per label
     seed: int = 2
@@ -52,6 +62,14 @@ class Planted:
             )
         if not 0 <= self.noise <= 1:
             raise ConfigError(f"planted: noise should lie between 0 and 1, not {self.noise}.")
+        at_least(0, opposing_words=self.opposing_words, function_words=self.function_words)
+        if self.opposing_words and self.opposing_words >= self.evidence_words * self.repeats:
+            raise ConfigError(
+                "planted: opposing_words should be fewer than the words of evidence, "
+                f"{self.evidence_words * self.repeats}, not {self.opposing_words}."
+            )
+        if not 0 <= self.negated <= 1 or (self.negated and self.classes > 2):
+            raise ConfigError("planted: negated is a share from 0 to 1, of two labels.")
         if self.neutral_words > self.neutral_vocabulary:
             raise ConfigError("planted: a document cannot hold more neutral words than there are.")
         if self.evidence_words > self.evidence_vocabulary:
@@ -78,14 +96,23 @@ class Planted:
     def _document(self, label: int, source: int, rng: np.random.Generator) -> Document:
         neutral = rng.choice(self.neutral_vocabulary, self.neutral_words, replace=False)
         evidence = rng.choice(self.evidence_vocabulary, self.evidence_words, replace=False)
-        words = [word_form("neutral", n) for n in neutral.tolist()]
-        words += [word_form(LABELS[source], n) for n in evidence.tolist()] * self.repeats
-        order = rng.permutation(len(words))
-        text = " ".join(words[i] for i in order)
+        units = [(word_form(LABELS[source], n),) for n in evidence.tolist()] * self.repeats
+        if self.opposing_words:
+            others = (source + rng.integers(1, self.classes, self.opposing_words)) % self.classes
+            against = rng.choice(self.evidence_vocabulary, self.opposing_words, replace=False)
+            pairs = zip(others.tolist(), against.tolist(), strict=True)
+            units += [(word_form(LABELS[other], n),) for other, n in pairs]
+        if self.negated and rng.random() < self.negated:
+            turned = [word.replace(LABELS[source], LABELS[1 - source], 1) for (word,) in units]
+            units = [(NEGATION, word) for word in turned]
+        silent = [(word_form("neutral", n),) for n in neutral.tolist()]
+        silent += [(word_form("function", n),) for n in range(self.function_words)]
+        order = rng.permutation(len(silent) + len(units)).tolist()
+        words = [(word, i >= len(silent)) for i in order for word in [*silent, *units][i]]
+        text = " ".join(word for word, _ in words)
         spans = space_separated(text)
-        rationale = tuple(
-            span for span, i in zip(spans, order, strict=True) if i >= self.neutral_words
-        )
+        marked = zip(spans, words, strict=True)
+        rationale = tuple(span for span, (_, is_evidence) in marked if is_evidence)
         return Document(text, LABELS[label], rationale)
 
 

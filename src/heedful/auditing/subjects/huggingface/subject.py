@@ -52,6 +52,8 @@ REFUSED = {
 class TransformerSubject(Subject):
     """A classifier with one readout of its attention; it cannot be made to attend otherwise."""
 
+    architecture = "transformer"
+
     def __init__(self, model: TransformerModel, readout: Readout, classes: Sequence[Label]) -> None:
         if readout.needs_values and model.why_fixed:
             raise ConfigError(

@@ -44,6 +44,8 @@ NO_EMBEDDINGS = "its adapter shows no embeddings, which states are compared with
 class ModuleSubject(Decides, ShowsStates):
     """A module of somebody else's; what its adapter shows decides what it can be asked."""
 
+    architecture = "module"
+
     def __init__(self, adapter: ModuleAdapter) -> None:
         self.classes = adapter.classes
         self.adapter = adapter

@@ -1,0 +1,96 @@
+"""What each word of a document does to the decision: deleted, and alone.
+
+Deleting a word shows what the decision loses with it, but not always which side the word is on:
+where attention averages, the weaker of two words for the same label pulls the average down. What a
+word says alone shows its side, but not whether it matters among the others. A word is *opposing*
+only if both agree that it speaks against the decision, and *neutral* if both find little in it.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from jaxtyping import Bool, Float
+from numpy import ndarray
+
+from heedful.auditing.metrics.log_odds import log_odds
+from heedful.auditing.subjects.base import IsToken, Judge, Reading, Words
+
+SLIGHT = 0.1  # of a document's largest effect: less than this counts as none
+NEUTRAL_PART = 4  # one word in so many, those with the least effect, are called neutral
+
+
+@dataclass(frozen=True)
+class WordEffects:
+    """Effects of each word on the log-odds of a document's prediction."""
+
+    is_token: IsToken
+    whole: Float[ndarray, " documents"]  # log-odds of the prediction from all words
+    nothing: Float[ndarray, " documents"]  # the same from no word at all
+    lost: Words  # fall of the log-odds without the word
+    alone: Words  # log-odds of the word alone, less those of no word at all
+    lost_probability: Words  # fall of the probability without the word
+
+    @cached_property
+    def is_opposing(self) -> Bool[ndarray, "documents words"]:
+        """Words against the prediction: it gains without them, and alone they speak against it."""
+        return (_shares(self.lost) < -SLIGHT) & (_shares(self.alone) < -SLIGHT) & self.is_token
+
+    @cached_property
+    def is_neutral(self) -> Bool[ndarray, "documents words"]:
+        """The quarter of a document's words, at least one, with the least effect of either kind."""
+        effect = np.maximum(np.abs(_shares(self.lost)), np.abs(_shares(self.alone)))
+        order = np.where(self.is_token, effect, np.inf).argsort(axis=1, kind="stable")
+        count = np.maximum(1, self.is_token.sum(axis=1) // NEUTRAL_PART)
+        return (order.argsort(axis=1) < count[:, None]) & self.is_token
+
+    @property
+    def lost_at(self) -> Float[ndarray, " documents"]:
+        """Log-odds at which the decision is lost: even odds, or those of no word if they are lower.
+
+        A fall below says nothing more of the words that carried the decision.
+        """
+        return np.minimum(self.nothing, 0.0)
+
+    def opposing_last(self, ranking: Words) -> Words:
+        """A ranking of words without a sign, with those against the prediction moved to its end.
+
+        A picture without signs may show words of both sides; deleting both would cancel.
+        """
+        span = ranking.max(initial=0.0) - ranking.min(initial=0.0) + 1.0
+        return np.where(self.is_opposing, ranking - span, ranking)
+
+
+def word_effects(judge: Judge, reading: Reading) -> WordEffects:
+    """Every word deleted and every word alone, as a judge predicts them."""
+    is_token, whole = reading.is_token, judge.judged(reading)
+    prediction = whole.argmax(axis=1)
+    rows, places = np.nonzero(is_token)
+    without = judge.without_each(reading)[rows, places]
+    only = np.eye(is_token.shape[1], dtype=bool)[places]
+    alone = judge.predict_kept(reading, rows, only)
+    every = np.arange(len(is_token))
+    nothing = judge.predict_kept(reading, every, np.zeros_like(is_token))
+    of_whole, of_nothing = (log_odds(p, prediction, judge.smallest) for p in (whole, nothing))
+
+    def on_words(values: Float[ndarray, " words"]) -> Words:
+        spread = np.zeros(is_token.shape)
+        spread[rows, places] = values
+        return spread
+
+    target = prediction[rows]
+    of_each = np.arange(len(rows))
+    return WordEffects(
+        is_token,
+        of_whole,
+        of_nothing,
+        on_words(of_whole[rows] - log_odds(without, target, judge.smallest)),
+        on_words(log_odds(alone, target, judge.smallest) - of_nothing[rows]),
+        on_words(whole[rows, target] - without[of_each, target]),
+    )
+
+
+def _shares(effects: Words) -> Words:
+    """Effects in units of the largest of their document; 0 where there is none at all."""
+    largest = np.abs(effects).max(axis=1, keepdims=True, initial=0.0)
+    return np.divide(effects, largest, out=np.zeros_like(effects), where=largest > 0)
