@@ -14,14 +14,24 @@ The modules beside this one are its members. Arrays are padded to the longest do
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
+import torch
 from jaxtyping import Bool, Float, Int
 from numpy import ndarray
+from torch import Tensor
 
 from heedful.auditing.metrics.divergence import js_divergence
 from heedful.counterfactual import Counterfactual
+from heedful.counterfactual.adversarial import Adversarial
+from heedful.counterfactual.baselines import Permuted, uniform
+from heedful.errors import ConfigError
+from heedful.importance import importances
+from heedful.importance.base import Importance
+from heedful.importance.seen import IsKept, Need, Seen, TokenScores, Variants, of_target
+from heedful.text.documents import fingerprints
 from heedful.text.token_classes import TokenClasses
 from heedful.training.task import Label
 from heedful.training.trained import Exposure
@@ -101,7 +111,15 @@ class Subject(Judge):
 
     missing: ClassVar[str] = "the model shows no weights"
     classes: tuple[Label, ...]
-    measures: tuple[str, ...]  # of importance that it can give
+    noun: ClassVar[str] = "this model"
+    gives: frozenset[Need] = frozenset({Need.DELETIONS})  # of what measures of importance need
+    further: Mapping[str, Importance] = MappingProxyType({})  # measures that were asked for
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The measures of importance that are ranked: all that it can give, and further ones."""
+        usual = (name for name in importances.audited if importances[name].needs <= self.gives)
+        return (*usual, *self.further)
 
     @property
     def reads_side_by_side(self) -> bool:
@@ -134,13 +152,52 @@ class Subject(Judge):
     def read(self, texts: Sequence[str]) -> Reading:
         """Words, weights and probabilities of some texts."""
 
-    @abstractmethod
+    def see(self, reading: Reading) -> Seen:
+        """What measures of importance may look at; more than this for a subject that `gives` it."""
+        return SeenReading(self, reading)
+
     def importance(self, reading: Reading, measure: str) -> Words:
-        """Signed importance of each word for the prediction."""
+        """Signed importance of each word for the prediction; what it cannot give is refused."""
+        chosen = self.further.get(measure) or importances.make(measure)
+        if missing := [need.value for need in Need if need in chosen.needs - self.gives]:
+            raise ConfigError(
+                f"{self.noun} gives no {measure}, which needs {' and '.join(missing)}. "
+                f"Available: {', '.join(self.measures)}."
+            )
+        return chosen.of(self.see(reading)).double().cpu().numpy()
 
     def judged(self, reading: Reading) -> Probabilities:
         """As it read them."""
         return reading.probabilities
+
+
+class SeenReading(Seen):
+    """A reading as anybody sees it from outside: its weights, and predictions from some words."""
+
+    def __init__(self, judge: Judge, reading: Reading) -> None:
+        self.judge, self.reading = judge, reading
+        self.is_token = torch.from_numpy(reading.is_token)
+        self.target = torch.from_numpy(reading.prediction)
+
+    @property
+    def identifiers(self) -> list[int]:
+        """What tells the texts apart."""
+        return fingerprints(self.reading.texts).tolist()
+
+    @property
+    def shown(self) -> TokenScores:
+        """The weights of the reading."""
+        return torch.from_numpy(self.reading.weights)
+
+    @property
+    def probability(self) -> Float[Tensor, " batch"]:
+        """Of the prediction."""
+        return of_target(torch.from_numpy(self.reading.probabilities), self.target)
+
+    def of_kept(self, document: Variants, is_kept: IsKept) -> Float[Tensor, " variants"]:
+        """From the words that are left."""
+        found = self.judge.predict_kept(self.reading, document.numpy(), is_kept.numpy())
+        return of_target(torch.from_numpy(found), self.target[document])
 
 
 class Decides(Subject):
@@ -162,6 +219,27 @@ class Decides(Subject):
     @abstractmethod
     def otherwise(self, reading: Reading, counterfactual: Counterfactual, seed: int) -> Attentions:
         """Other attentions than the shown ones: uniform, permuted, adversarial, …"""
+
+
+class DecidesFromOutside(Decides):
+    """One whose inside is not known: of other attentions only an adversary's are sought in it."""
+
+    def otherwise(self, reading: Reading, counterfactual: Counterfactual, seed: int) -> Attentions:
+        """Uniform weights, the shown ones dealt out anew, or what an adversary finds."""
+        if counterfactual is uniform:
+            return reading.even[:, None]
+        if isinstance(counterfactual, Permuted):
+            return reading.permuted(counterfactual.count, np.random.default_rng(seed))
+        if not isinstance(counterfactual, Adversarial):
+            raise ConfigError(
+                f"{counterfactual!r:.60} takes the inside of a heedful classifier, and cannot be "
+                f"sought inside {self.noun}."
+            )
+        return self.sought(reading, counterfactual, seed)
+
+    @abstractmethod
+    def sought(self, reading: Reading, search: Adversarial, seed: int) -> Attentions:
+        """The weights that an adversary finds."""
 
 
 class ShowsStates(Subject):
