@@ -18,6 +18,8 @@ from heedful.analysis.result import Result
 from heedful.auditing.explanation import subject_of_any
 from heedful.auditing.metrics.base import Metric, metrics
 from heedful.auditing.questions import AuditSettings
+from heedful.auditing.subjects.huggingface.loading import of_pair
+from heedful.auditing.subjects.huggingface.readings import subjects_of
 from heedful.errors import ConfigError
 from heedful.estimator import Classifier
 from heedful.importance import Need, importances
@@ -177,6 +179,23 @@ def longest_state(seen):
 
 
 @every_kind_of_model
+def test_a_slow_measure_is_ranked_in_the_audit_of_any_model_that_names_it(
+    add, every_kind, planted, kind
+):
+    add(importances, "slow", alone, needs=[Need.DELETIONS], is_audited=False)
+    model, texts = every_kind[kind], texts_for(kind, planted)
+    usual = package.audit(model, texts, QUICK_AUDIT, ["telling"])
+    assert "slow" not in ranked({"evidence": usual.evidence})
+    named = package.audit(model, texts, QUICK_AUDIT, ["telling"], measures=["slow"])
+    assert "slow" in ranked({"evidence": named.evidence})
+    with pytest.raises(ConfigError, match=r"^every audit ranks attention already: leave it out"):
+        package.audit(model, texts, QUICK_AUDIT, ["telling"], measures=["attention"])
+    if kind != "a classifier":
+        with pytest.raises(ConfigError, match="no polarity, which needs the inside of a heedful"):
+            package.audit(model, texts, QUICK_AUDIT, ["telling"], measures=["polarity"])
+
+
+@every_kind_of_model
 def test_a_measure_goes_only_where_its_needs_are_given(add, every_kind, planted, kind):
     add(importances, "dummy", longest_state, needs=[Need.STATES])
     model, text = every_kind[kind], texts_for(kind, planted)[0]
@@ -244,6 +263,15 @@ def test_a_new_readout_is_listed_audited_and_reported(heedful, add):
     shown = package.explain((model, tokenizer), "a good film", readout="dummy")
     # [CLS] a good film [SEP]: positions 1, 2 and 3 of the words, out of 6
     assert shown.scores["attention"] == pytest.approx([1 / 6, 2 / 6, 3 / 6])
+
+
+@pytest.mark.parametrize("is_audited", [False, True])
+def test_a_readout_says_whether_it_is_audited_by_default(add, is_audited):
+    loaded = of_pair(tiny_model("Bert", PLANTED), tiny_tokenizer(PLANTED))
+    usual = ["last-cls", "mean-layers", "rollout", "attention-x-gradient", "value-norm"]
+    assert list(subjects_of(loaded, None)[0]) == usual
+    add(readouts, "dummy", Backwards, is_audited=is_audited)
+    assert list(subjects_of(loaded, None)[0]) == [*usual, *["dummy"] * is_audited]
 
 
 def small_corpus():

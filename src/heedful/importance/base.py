@@ -8,7 +8,8 @@ import inspect
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol, cast, runtime_checkable
+from dataclasses import dataclass
+from typing import Protocol, cast, runtime_checkable
 
 import torch
 
@@ -16,10 +17,11 @@ from heedful.errors import ConfigError
 from heedful.importance.inside import Inside
 from heedful.importance.seen import Need, Seen, Target, TokenScores
 from heedful.model.classifier import AttentionClassifier
-from heedful.registry import Registry
+from heedful.registry import AuditedRegistry, Registered
 from heedful.text.batching import Batch
 
 OfClassifier = Callable[[AttentionClassifier, Batch, Target], TokenScores]
+OfSeen = Callable[[Seen], TokenScores]
 
 
 class Importance(ABC):
@@ -36,13 +38,15 @@ class Importance(ABC):
         return self.of(Inside(model, batch, target))
 
 
+@dataclass(frozen=True)
 class FunctionMeasure(Importance):
     """A measure that is a function of what it sees, or of a heedful classifier's inside."""
 
-    def __init__(self, function: Callable[..., TokenScores], needs: Iterable[Need] | None) -> None:
-        self.needs = frozenset([Need.CLASSIFIER] if needs is None else needs)
-        self.function = function
-        self.__doc__ = inspect.getdoc(function)
+    function: Callable[..., TokenScores]
+    needs: frozenset[Need] = frozenset({Need.CLASSIFIER})
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "__doc__", inspect.getdoc(self.function))
 
     def of(self, seen: Seen) -> TokenScores:
         """What the function gives."""
@@ -52,41 +56,34 @@ class FunctionMeasure(Importance):
         return self.function(seen.model, seen.batch, seen.target)
 
 
-class Importances(Registry[Importance]):
+class Importances(AuditedRegistry[Importance]):
     """Measures of importance; a slow one may stay out of audits that do not name it."""
 
-    def __init__(self) -> None:
-        super().__init__("importance measure")
-        self._not_audited: set[str] = set()
-
     def register(
-        self, name: str, *, needs: Iterable[Need] | None = None, is_audited: bool = True
-    ) -> Callable[[Any], Any]:
+        self, name: str, *, is_audited: bool = True, needs: Iterable[Need] | None = None
+    ) -> Callable[[Registered], Registered]:
         """Decorator: enter a measure, a function or a class of `Importance`.
 
         A function with `needs` takes `Seen`, one without (model, batch, target) of a heedful
         classifier. Without `is_audited`, audits rank it only if asked to.
         """
-        if not is_audited:
-            self._not_audited.add(name)
-        enter = super().register(name)
+        enter = super().register(name, is_audited=is_audited)
 
-        def made(member: Any) -> Any:
-            if not inspect.isclass(member):
-                return enter(FunctionMeasure(member, needs))
-            if not issubclass(member, Importance):
+        def made(member: Registered) -> Registered:
+            if inspect.isclass(member) and not issubclass(member, Importance):
                 raise ValueError(f"{name!r}: a class of measures derives from Importance.")
-            return enter(member)
+            if inspect.isclass(member):
+                enter(member)
+            elif needs is None:
+                enter(FunctionMeasure(cast(OfClassifier, member)))
+            else:
+                enter(FunctionMeasure(cast(OfSeen, member), frozenset(needs)))
+            return member
 
         return made
 
-    @property
-    def audited(self) -> list[str]:
-        """The measures that every audit ranks, if the model gives what they need."""
-        return [name for name in self if name not in self._not_audited]
 
-
-importances = Importances()
+importances = Importances("importance measure")
 
 Measure = str | Importance | OfClassifier
 """A measure by its name, with options or without, or a function (model, batch, target)."""
@@ -106,21 +103,10 @@ def ready(measures: Iterable[object]) -> dict[str, Importance]:
     found: dict[str, Importance] = {}
     for given in measures:
         measure = importances.make(given) if isinstance(given, str) else _checked(given)
-        name = given if isinstance(given, str) else _name_of(given)
+        name = given if isinstance(given, str) else _name_of(measure)
         if name in found:
             raise ConfigError(f"two measures are called {name!r}: give one of them another name.")
         found[name] = measure
-    return found
-
-
-def further(measures: Iterable[object]) -> dict[str, Importance]:
-    """Measures that an audit ranks beside those that every audit has; these are refused."""
-    found = ready(measures)
-    if again := [name for name in found if name in importances.audited]:
-        raise ConfigError(
-            f"every audit ranks {' and '.join(again)} already: leave it out of `measures`, which "
-            "are further ones."
-        )
     return found
 
 
@@ -130,13 +116,17 @@ def _checked(given: object) -> Importance:
             f"{given!r:.80} is no measure of importance. Give a name, a function (model, batch, "
             "target) -> scores, or what heedful.importance.from_captum makes of a Captum method."
         )
-    return given if isinstance(given, Importance) else FunctionMeasure(given, None)
+    if isinstance(given, Importance):
+        return given
+    functions = (m for m in importances.values() if isinstance(m, FunctionMeasure))
+    return next((m for m in functions if m.function is given), FunctionMeasure(given))
 
 
-def _name_of(measure: object) -> str:
+def _name_of(given: Importance) -> str:
     """What a measure is registered as, its own name, or that of the function."""
-    if any(measure is member or type(measure) is member for member in importances.values()):
-        return importances.spec(cast(Importance, measure))
+    if any(given is member or type(given) is member for member in importances.values()):
+        return importances.spec(given)
+    measure = given.function if isinstance(given, FunctionMeasure) else given
     if isinstance(measure, Named):
         return measure.name
     return kebab(measure.__name__ if inspect.isroutine(measure) else type(measure).__name__)

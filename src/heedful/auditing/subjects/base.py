@@ -13,9 +13,10 @@ The modules beside this one are its members. Arrays are padded to the longest do
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import torch
@@ -29,7 +30,7 @@ from heedful.counterfactual.adversarial import Adversarial
 from heedful.counterfactual.baselines import Permuted, uniform
 from heedful.errors import ConfigError
 from heedful.importance import importances
-from heedful.importance.base import Importance
+from heedful.importance.base import Importance, Measure, ready
 from heedful.importance.seen import IsKept, Need, Seen, TokenScores, Variants, of_target
 from heedful.text.documents import fingerprints
 from heedful.text.token_classes import TokenClasses
@@ -41,6 +42,7 @@ IsToken = Bool[ndarray, "documents words"]
 Attentions = Float[ndarray, "documents attentions words"]
 Probabilities = Float[ndarray, "documents classes"]
 States = Float[ndarray, "documents words size"]
+AnySubject = TypeVar("AnySubject", bound="Subject")
 
 
 @dataclass(frozen=True)
@@ -159,12 +161,28 @@ class Subject(Judge):
     def importance(self, reading: Reading, measure: str) -> Words:
         """Signed importance of each word for the prediction; what it cannot give is refused."""
         chosen = self.further.get(measure) or importances.make(measure)
-        if missing := [need.value for need in Need if need in chosen.needs - self.gives]:
+        self._check(measure, chosen)
+        return chosen.of(self.see(reading)).double().cpu().numpy()
+
+    def with_measures(self: AnySubject, measures: Sequence[Measure]) -> AnySubject:
+        """The same, with further measures that its audit ranks."""
+        other = copy(self)
+        other.further = ready(measures)
+        for name, measure in other.further.items():
+            self._check(name, measure)
+            if name in self.measures:
+                raise ConfigError(
+                    f"every audit ranks {name} already: leave it out of `measures`, which are "
+                    "further ones."
+                )
+        return other
+
+    def _check(self, name: str, measure: Importance) -> None:
+        if missing := [need.value for need in Need if need in measure.needs - self.gives]:
             raise ConfigError(
-                f"{self.noun} gives no {measure}, which needs {' and '.join(missing)}. "
+                f"{self.noun} gives no {name}, which needs {' and '.join(missing)}. "
                 f"Available: {', '.join(self.measures)}."
             )
-        return chosen.of(self.see(reading)).double().cpu().numpy()
 
     def judged(self, reading: Reading) -> Probabilities:
         """As it read them."""

@@ -20,7 +20,6 @@ from heedful.auditing.subjects.base import (
 )
 from heedful.counterfactual import Counterfactual
 from heedful.errors import ConfigError
-from heedful.importance.base import Measure, further
 from heedful.importance.influence import influence
 from heedful.importance.inside import Inside
 from heedful.importance.seen import Need
@@ -36,14 +35,13 @@ from heedful.training.trained import Exposure, Trained
 
 
 class ClassifierSubject(Decides, ShowsStates, KnowsWords):
-    """A trained attention classifier, with further measures of importance where some are given."""
+    """A trained attention classifier."""
 
     gives = frozenset(Need)
 
     def __init__(
         self,
         trained: Trained,
-        measures: Sequence[Measure] = (),
         precision: Precision = "auto",
     ) -> None:
         if not isinstance(trained.model, AttentionClassifier):
@@ -54,7 +52,6 @@ class ClassifierSubject(Decides, ShowsStates, KnowsWords):
         self.trained = trained
         self.model: AttentionClassifier = trained.model
         self._precision = precision
-        self.further = further(measures)
         self.classes = trained.classes
         self.vocabulary = trained.tokenizer.words
         self.token_classes = classify_tokens(trained.label_counts)
