@@ -374,13 +374,13 @@ def test_what_is_no_adapter_is_told_how_to_become_one():
         SmallAdapter(Small(), ["a", "a"])
 
 
-def test_labels_go_with_texts_and_measures_with_a_classifier(planted):
+def test_labels_go_with_texts_and_what_looks_inside_with_a_classifier(planted):
     adapter = a_small_adapter()
     with pytest.raises(DataError, match="documents carry their labels"):
         heedful.audit(adapter, planted.test, labels=planted.test.labels)
     with pytest.raises(DataError, match="as many labels as texts"):
         heedful.audit(adapter, ["a b"], labels=["good", "bad"])
-    with pytest.raises(DataError, match=r"measures are for a fitted heedful.Classifier"):
+    with pytest.raises(ConfigError, match="no ablation, which needs the inside of a heedful"):
         heedful.audit(adapter, ["a b"], measures=["ablation"])
 
 
