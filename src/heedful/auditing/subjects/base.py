@@ -6,7 +6,8 @@
     ShowsStates  also shows its states, and where they come from
     KnowsWords   also knows which words were tied to a label in training
 
-A question names what it needs; a subject that lacks it is not asked, and the reason is given.
+A question names what it needs; a subject that lacks it is not asked, and the reason is given. So
+does a measure of importance: what a subject `gives` decides which measures it has.
 The modules beside this one are its members. Arrays are padded to the longest document of a reading;
 `is_token` is True on words.
 """
