@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 
 from heedful.auditing.questions import audit_tests
-from heedful.auditing.subjects.huggingface.readings import USUAL
+from heedful.readouts import readouts
 from tests.test_layering import ORDER
 
 ROOT = Path(__file__).parent.parent
@@ -69,4 +69,5 @@ def test_the_audit_page_has_the_controls_of_every_test():
 
 
 def test_the_readme_says_how_many_readings_are_audited():
-    assert f"{NUMBERS[len(USUAL)]} ways to read its attention" in (ROOT / "README.md").read_text()
+    number = NUMBERS[len(readouts.audited)]
+    assert f"{number} ways to read its attention" in (ROOT / "README.md").read_text()

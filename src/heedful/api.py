@@ -59,20 +59,16 @@ def audit(
     `sample` audits that many documents, drawn at random; `budget` ("90s", "5m", "1h" or seconds)
     as many as fit in the time. Documents that a `Classifier` was trained on, and dev documents,
     which chose its best epoch, are left out with a warning unless `include_trained`. `measures` are
-    further ones of importance, for a `Classifier`. `precision` "fp32" forbids bf16 for shortened
-    texts on a GPU, which is checked before it is used. With `deep`, a folder, about twenty twins of
-    a `Classifier` are trained there for the questions that need retrained models; `training` are
-    the texts and labels that it was fitted on, and dev where it had one.
+    further ones of importance; a function of your own looks inside a `Classifier`. `precision`
+    "fp32" forbids bf16 for shortened texts on a GPU, which is checked before it is used. With
+    `deep`, a folder, about twenty twins of a `Classifier` are trained there for the questions that
+    need retrained models; `training` are the texts and labels that it was fitted on, and dev where
+    it had one.
     """
     documents = _as_documents(documents, labels)
     at_least(1, sample=sample)
     seconds = None if budget is None else seconds_in(budget)
     plan = AuditPlan(settings or AuditSettings(), asked, sample, seconds, include_trained)
-    if measures and not isinstance(classifier, Classifier):
-        raise DataError(
-            "further measures are for a fitted heedful.Classifier, whose inside they look at; "
-            f"{type(classifier).__name__} is audited with its own."
-        )
     if "transformers" in sys.modules:  # else nobody can have made a model of it
         from heedful.auditing.subjects.huggingface.audit_readings import audit_readings
         from heedful.auditing.subjects.huggingface.loading import of_anything
@@ -85,6 +81,7 @@ def audit(
                 )
             loaded, documents, _ = loaded.with_labels_of(documents)
             subjects, _ = subjects_of(loaded, [readout])
+            subjects = {name: one.with_measures(measures) for name, one in subjects.items()}
             (found,) = audit_readings(loaded, subjects, documents, plan).audits.values()
             return found
     twins = None
@@ -93,7 +90,7 @@ def audit(
             raise DataError("a deep audit from Python judges by the model itself: drop `judge`.")
         with held(deep):
             twins = _train_twins(classifier, plan.settings, asked, Path(deep), training)
-    subject = _as_subject(classifier, measures, precision)
+    subject = _as_subject(classifier, precision).with_measures(measures)
     prepared = prepare_audit(
         subject, documents, plan, about={"name": name}, judge=judge, twins=twins
     )
@@ -103,11 +100,11 @@ def audit(
     return prepared.run()
 
 
-def _as_subject(classifier: object, measures: Sequence[Measure], precision: Precision) -> Subject:
+def _as_subject(classifier: object, precision: Precision) -> Subject:
     """What an audit sees of whatever was given."""
     if isinstance(classifier, Classifier):
         check_is_fitted(classifier)
-        return ClassifierSubject(classifier.trained_, measures, precision)
+        return ClassifierSubject(classifier.trained_, precision)
     return subject_of_any(classifier)
 
 

@@ -133,3 +133,24 @@ class Registry(Mapping[str, Any], Generic[Member]):
             known = key in annotations
             options[key] = config.parse(text, annotations[key], key) if known else text
         return options
+
+
+class AuditedRegistry(Registry[Member]):
+    """A family of which audits try some members without being asked to: those that say so."""
+
+    def __init__(self, noun: str) -> None:
+        super().__init__(noun)
+        self._audited: set[str] = set()
+
+    def register(
+        self, name: str, *, is_audited: bool = False
+    ) -> Callable[[Registered], Registered]:
+        """Decorator: enter a member; audits that name none try it if it `is_audited`."""
+        if is_audited:
+            self._audited.add(name)
+        return super().register(name)
+
+    @property
+    def audited(self) -> list[str]:
+        """What audits that name no member try."""
+        return [name for name in self if name in self._audited]

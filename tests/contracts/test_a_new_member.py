@@ -15,19 +15,27 @@ import heedful as package
 from heedful.analysis.instruments import analyses
 from heedful.analysis.instruments.base import OfRun
 from heedful.analysis.result import Result
+from heedful.auditing.explanation import subject_of_any
 from heedful.auditing.metrics.base import Metric, metrics
+from heedful.auditing.questions import AuditSettings
+from heedful.auditing.subjects.huggingface.loading import of_pair
+from heedful.auditing.subjects.huggingface.readings import subjects_of
+from heedful.errors import ConfigError
 from heedful.estimator import Classifier
-from heedful.importance import importances
+from heedful.importance import Need, importances
 from heedful.readouts import readouts
 from heedful.readouts.base import OfEveryLayer
 from heedful.registry import Registry
 from heedful.text.datasets import corpora
 from heedful.text.datasets.planted import Planted
 from heedful.web import create_app
+from tests.auditing.doubles import a_subject
+from tests.auditing.subjects.test_modules import Wrapped
 from tests.cli.conftest import QUICK
 from tests.readouts.tiny import PLANTED, planted_documents, tiny_model, tiny_tokenizer
 
 Add = Callable[..., None]
+QUICK_AUDIT = AuditSettings(sampled_documents=20)
 TEXT = "neutralaaa positiveaaa neutralaab"
 
 
@@ -121,6 +129,105 @@ def test_a_measure_that_is_not_audited_by_default_is_there_by_name(
     assert "slow" in ranked({"evidence": named.evidence})
 
 
+def alone(seen):
+    """How sure the model is of its prediction when it reads the word alone."""
+    rows, places = seen.is_token.nonzero(as_tuple=True)
+    is_kept = torch.zeros_like(seen.is_token)[rows]
+    is_kept[torch.arange(len(rows)), places] = True
+    scores = torch.zeros(seen.is_token.shape, dtype=torch.double)
+    scores[rows, places] = seen.of_kept(rows, is_kept)
+    return scores
+
+
+@pytest.fixture(scope="module")
+def every_kind(classifier) -> dict[str, object]:
+    """One of each kind of model that can be audited."""
+    return {
+        "a classifier": classifier,
+        "a module": Wrapped(classifier.trained_),
+        "a function": a_subject({"good": 2.0, "bad": -2.0}),
+        "a Hugging Face model": (tiny_model("Bert", PLANTED), tiny_tokenizer(PLANTED)),
+    }
+
+
+def texts_for(kind: str, planted) -> list[str]:
+    is_ours = kind in ("a classifier", "a module")
+    return list((planted.test if is_ours else planted_documents(24)).texts[:24])
+
+
+KINDS_OF_MODELS = ("a classifier", "a module", "a function", "a Hugging Face model")
+every_kind_of_model = pytest.mark.parametrize("kind", KINDS_OF_MODELS)
+
+
+@every_kind_of_model
+def test_a_measure_that_needs_only_deletions_reaches_every_kind_of_model(
+    heedful, add, every_kind, planted, kind
+):
+    add(importances, "dummy", alone, needs=[Need.DELETIONS])
+    assert listed(heedful, "importances")["dummy"].startswith("How sure the model is")
+    model, texts = every_kind[kind], texts_for(kind, planted)
+    found = package.audit(model, texts, QUICK_AUDIT, ["telling"])
+    assert "dummy" in ranked({"evidence": found.evidence})
+    assert "comprehensiveness_dummy" in found.columns
+    explained = package.explain(model, texts[0], ["attention", "dummy"])
+    assert (explained.scores["dummy"] > 0).all()
+
+
+def longest_state(seen):
+    """Length of a state's gradient."""
+    return seen.by_parts(lambda part: part.states()[0].norm(dim=-1))
+
+
+@every_kind_of_model
+def test_a_slow_measure_is_ranked_in_the_audit_of_any_model_that_names_it(
+    add, every_kind, planted, kind
+):
+    add(importances, "slow", alone, needs=[Need.DELETIONS], is_audited=False)
+    model, texts = every_kind[kind], texts_for(kind, planted)
+    usual = package.audit(model, texts, QUICK_AUDIT, ["telling"])
+    assert "slow" not in ranked({"evidence": usual.evidence})
+    named = package.audit(model, texts, QUICK_AUDIT, ["telling"], measures=["slow"])
+    assert "slow" in ranked({"evidence": named.evidence})
+    with pytest.raises(ConfigError, match=r"^every audit ranks attention already: leave it out"):
+        package.audit(model, texts, QUICK_AUDIT, ["telling"], measures=["attention"])
+    if kind != "a classifier":
+        with pytest.raises(ConfigError, match="no polarity, which needs the inside of a heedful"):
+            package.audit(model, texts, QUICK_AUDIT, ["telling"], measures=["polarity"])
+
+
+@every_kind_of_model
+def test_a_measure_goes_only_where_its_needs_are_given(add, every_kind, planted, kind):
+    add(importances, "dummy", longest_state, needs=[Need.STATES])
+    model, text = every_kind[kind], texts_for(kind, planted)[0]
+    if kind in ("a classifier", "a module"):
+        assert (package.explain(model, text, ["dummy"]).scores["dummy"] > 0).all()
+        return
+    sentence = f"^{kind.replace('a function', 'a plain function')} gives no dummy, which needs "
+    sentence += "gradients with respect to states. Available: attention, leave-one-out, "
+    with pytest.raises(ConfigError, match=sentence):
+        package.explain(model, text, ["dummy"])
+    assert "dummy" not in subject_of_any(*[model] if kind == "a function" else model).measures
+
+
+@every_kind_of_model
+def test_a_measure_that_looks_inside_is_refused_by_other_models(add, every_kind, planted, kind):
+    add(importances, "dummy", from_the_left)
+    model, text = every_kind[kind], texts_for(kind, planted)[0]
+    if kind == "a classifier":
+        assert "dummy" in package.explain(model, text, ["dummy"]).scores
+        return
+    with pytest.raises(ConfigError, match="no dummy, which needs the inside of a heedful class"):
+        package.explain(model, text, ["dummy"])
+
+
+def test_no_kind_of_model_has_a_list_of_measures_of_its_own():
+    subjects = Path(package.__file__).parent / "auditing" / "subjects"
+    for path in subjects.rglob("*.py"):
+        # Readouts have names of their own, two of them those of measures.
+        named = {name for name in importances if f'"{name}"' in path.read_text()}
+        assert not named - set(readouts), path.name
+
+
 def test_every_measure_so_far_is_audited():
     assert importances.audited == list(importances)
 
@@ -156,6 +263,15 @@ def test_a_new_readout_is_listed_audited_and_reported(heedful, add):
     shown = package.explain((model, tokenizer), "a good film", readout="dummy")
     # [CLS] a good film [SEP]: positions 1, 2 and 3 of the words, out of 6
     assert shown.scores["attention"] == pytest.approx([1 / 6, 2 / 6, 3 / 6])
+
+
+@pytest.mark.parametrize("is_audited", [False, True])
+def test_a_readout_says_whether_it_is_audited_by_default(add, is_audited):
+    loaded = of_pair(tiny_model("Bert", PLANTED), tiny_tokenizer(PLANTED))
+    usual = ["last-cls", "mean-layers", "rollout", "attention-x-gradient", "value-norm"]
+    assert list(subjects_of(loaded, None)[0]) == usual
+    add(readouts, "dummy", Backwards, is_audited=is_audited)
+    assert list(subjects_of(loaded, None)[0]) == [*usual, *["dummy"] * is_audited]
 
 
 def small_corpus():

@@ -10,6 +10,7 @@ import heedful
 from heedful.auditing.questions import AuditSettings
 from heedful.errors import ConfigError
 from heedful.importance import from_captum, importances
+from heedful.importance.attention import attention, attention_score
 from heedful.importance.base import ready
 from heedful.importance.gradients import IntegratedGradients
 from tests.importance.models import a_batch, a_model, predicted
@@ -135,6 +136,7 @@ def test_measures_are_called_by_their_names():
         "ablation", "integrated-gradients:steps=5", "attention", "by-length",
         "captum-input-x-gradient",
     ]  # fmt: skip
+    assert list(ready([attention, attention_score])) == ["attention", "attention-score"]
     with pytest.raises(ConfigError, match="two measures are called 'captum-input-x-gradient'"):
         ready([theirs, theirs])
     for wrong in (3, captum.attr.Saliency, captum.attr.Saliency(a_model()), None):
@@ -159,5 +161,5 @@ def test_an_audit_ranks_them_with_ours(classifier, planted):
     told = {row["measure"]: row["comprehensiveness"] for row in result.evidence["measures"]}
     assert told["theirs"] == pytest.approx(told["integrated-gradients"], abs=1e-6)
     assert set(told) == {*importances, "theirs"}
-    with pytest.raises(ConfigError, match="two measures are called 'ablation'"):
+    with pytest.raises(ConfigError, match=r"^every audit ranks ablation already: leave it out of"):
         heedful.audit(classifier, planted.test, measures=["ablation"])

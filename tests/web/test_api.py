@@ -64,8 +64,15 @@ def test_what_is_served_is_told(client, audit):
     assert runs_["words"]["problem"] == ""
     assert [line["sentence"] for line in sheet["audits"]] == [audit.sentence]
     assert [one["name"] for one in sheet["measures"]] == list(importances)
+    assert sheet["usual_measures"] == list(USUAL_MEASURES)
     assert [one["name"] for one in sheet["counterfactuals"]] == list(counterfactuals)
     assert sheet["limits"]["text_characters"] == TEXT_CHARACTERS
+
+
+def test_the_page_has_no_list_of_usual_measures_of_its_own(client):
+    script = client.get("/static/explain.js").text
+    assert "served.usual_measures" in script
+    assert "gradient-x-input" not in script
 
 
 def test_status_never_waits(client):

@@ -26,6 +26,7 @@ from heedful.counterfactual import Counterfactual
 from heedful.text.documents import Documents, Span, fingerprints, words_in_spans
 
 EVIDENCE_MASS = 0.95  # of a picture that is placed on the evidence
+OF_WEIGHTS = ("attention-score", "attention-x-gradient", "weight-gradient", "contribution")
 Spans = Mapping[str, Sequence[Span]]  # of the evidence, by text
 
 
@@ -64,11 +65,13 @@ class Pictured(Subject):
     def __init__(self, behind: Subject, picture: Picture, evidence: Spans) -> None:
         self.behind, self.picture, self.evidence = behind, picture, evidence
         self.classes = behind.classes
-        # What is read off the inside is not of the weights that are shown.
-        inside = ("attention-score", "attention-x-gradient", "weight-gradient", "contribution")
-        self.measures = tuple(m for m in behind.measures if m not in inside)
         self.smallest = behind.smallest  # type: ignore[misc]
         self.architecture = behind.architecture  # type: ignore[misc]
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """Those of the other subject that are not of weights that it does not show."""
+        return tuple(name for name in self.behind.measures if name not in OF_WEIGHTS)
 
     def read(self, texts: Sequence[str]) -> Reading:
         """The other subject's words and decisions."""

@@ -1,4 +1,4 @@
-"""How much each word matters: (model, batch, target) -> one signed score per token.
+"""How much each word matters: what is seen of a model and documents -> a signed score per word.
 
 One module per way of measuring; each measure is registered by being here. Scores are zero on
 padding, signed where the measure has a sign (positive: speaks for the target), and never
@@ -10,8 +10,9 @@ from pkgutil import iter_modules
 
 from heedful.importance.base import Importance, importances, predicted
 from heedful.importance.captum import from_captum
+from heedful.importance.seen import Need, Seen
 
 for _module in iter_modules(__path__, prefix=f"{__name__}."):
     import_module(_module.name)
 
-__all__ = ["Importance", "from_captum", "importances", "predicted"]
+__all__ = ["Importance", "Need", "Seen", "from_captum", "importances", "predicted"]

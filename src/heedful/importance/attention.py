@@ -4,16 +4,16 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from heedful.importance.base import Target, TokenScores, importances, of_target
+from heedful.importance.base import importances
+from heedful.importance.seen import Seen, Target, TokenScores, of_target
 from heedful.model.classifier import AttentionClassifier
 from heedful.text.batching import Batch
 
 
-@importances.register("attention")
-@torch.no_grad()
-def attention(model: AttentionClassifier, batch: Batch, target: Target) -> TokenScores:
+@importances.register("attention", needs=[])
+def attention(seen: Seen) -> TokenScores:
     """The attention weight: how much of the context a state makes up. Never negative."""
-    return model(batch).weights
+    return seen.shown
 
 
 @importances.register("attention-score")

@@ -1,48 +1,92 @@
-"""What an importance measure is, and what all of them need."""
+"""What an importance measure is, and the family of all of them.
+
+A measure that says what it needs takes `Seen` and serves every kind of model that gives this; one
+that does not say takes (model, batch, target) and looks inside a heedful classifier.
+"""
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from typing import Protocol, runtime_checkable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Protocol, cast, runtime_checkable
 
 import torch
-from jaxtyping import Float, Int
-from torch import Tensor, nn
 
 from heedful.errors import ConfigError
+from heedful.importance.inside import Inside
+from heedful.importance.seen import Need, Seen, Target, TokenScores
 from heedful.model.classifier import AttentionClassifier
-from heedful.registry import Registered, Registry
+from heedful.registry import AuditedRegistry, Registered
 from heedful.text.batching import Batch
 
-Target = Int[Tensor, " batch"]
-TokenScores = Float[Tensor, "batch tokens"]
-Importance = Callable[[AttentionClassifier, Batch, Target], TokenScores]
+OfClassifier = Callable[[AttentionClassifier, Batch, Target], TokenScores]
+OfSeen = Callable[[Seen], TokenScores]
 
 
-class Importances(Registry[Importance]):
+class Importance(ABC):
+    """A measure of importance: one signed score per word, zero on padding."""
+
+    needs: frozenset[Need]
+
+    @abstractmethod
+    def of(self, seen: Seen) -> TokenScores:
+        """The scores of documents, however they are read."""
+
+    def __call__(self, model: AttentionClassifier, batch: Batch, target: Target) -> TokenScores:
+        """The scores of a batch that a heedful classifier reads."""
+        return self.of(Inside(model, batch, target))
+
+
+@dataclass(frozen=True)
+class FunctionMeasure(Importance):
+    """A measure that is a function of what it sees, or of a heedful classifier's inside."""
+
+    function: Callable[..., TokenScores]
+    needs: frozenset[Need] = frozenset({Need.CLASSIFIER})
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "__doc__", inspect.getdoc(self.function))
+
+    def of(self, seen: Seen) -> TokenScores:
+        """What the function gives."""
+        if Need.CLASSIFIER not in self.needs:
+            return self.function(seen)
+        assert isinstance(seen, Inside)  # nothing else gives this need
+        return self.function(seen.model, seen.batch, seen.target)
+
+
+class Importances(AuditedRegistry[Importance]):
     """Measures of importance; a slow one may stay out of audits that do not name it."""
 
-    def __init__(self) -> None:
-        super().__init__("importance measure")
-        self._not_audited: set[str] = set()
+    def register(
+        self, name: str, *, is_audited: bool = True, needs: Iterable[Need] | None = None
+    ) -> Callable[[Registered], Registered]:
+        """Decorator: enter a measure, a function or a class of `Importance`.
 
-    def register(self, name: str, *, is_audited: bool = True) -> Callable[[Registered], Registered]:
-        """Decorator: enter a measure; without `is_audited`, audits rank it only if asked to."""
-        if not is_audited:
-            self._not_audited.add(name)
-        return super().register(name)
+        A function with `needs` takes `Seen`, one without (model, batch, target) of a heedful
+        classifier. Without `is_audited`, audits rank it only if asked to.
+        """
+        enter = super().register(name, is_audited=is_audited)
 
-    @property
-    def audited(self) -> list[str]:
-        """The measures that every audit of a classifier ranks."""
-        return [name for name in self if name not in self._not_audited]
+        def made(member: Registered) -> Registered:
+            if inspect.isclass(member) and not issubclass(member, Importance):
+                raise ValueError(f"{name!r}: a class of measures derives from Importance.")
+            if inspect.isclass(member):
+                enter(member)
+            elif needs is None:
+                enter(FunctionMeasure(cast(OfClassifier, member)))
+            else:
+                enter(FunctionMeasure(cast(OfSeen, member), frozenset(needs)))
+            return member
+
+        return made
 
 
-importances = Importances()
+importances = Importances("importance measure")
 
-Measure = str | Importance
-"""A measure by its name, with options or without, or anything of the same signature."""
+Measure = str | Importance | OfClassifier
+"""A measure by its name, with options or without, or a function (model, batch, target)."""
 
 
 @runtime_checkable
@@ -72,13 +116,17 @@ def _checked(given: object) -> Importance:
             f"{given!r:.80} is no measure of importance. Give a name, a function (model, batch, "
             "target) -> scores, or what heedful.importance.from_captum makes of a Captum method."
         )
-    return given
+    if isinstance(given, Importance):
+        return given
+    functions = (m for m in importances.values() if isinstance(m, FunctionMeasure))
+    return next((m for m in functions if m.function is given), FunctionMeasure(given))
 
 
-def _name_of(measure: Importance) -> str:
+def _name_of(given: Importance) -> str:
     """What a measure is registered as, its own name, or that of the function."""
-    if any(measure is member or type(measure) is member for member in importances.values()):
-        return importances.spec(measure)
+    if any(given is member or type(given) is member for member in importances.values()):
+        return importances.spec(given)
+    measure = given.function if isinstance(given, FunctionMeasure) else given
     if isinstance(measure, Named):
         return measure.name
     return kebab(measure.__name__ if inspect.isroutine(measure) else type(measure).__name__)
@@ -93,31 +141,3 @@ def predicted(model: AttentionClassifier, batch: Batch) -> Target:
     """The class that the model gives each document: the usual target of an explanation."""
     with torch.no_grad():
         return model(batch).logits.argmax(dim=-1)
-
-
-def of_target(rows: Float[Tensor, "batch *more classes"], target: Target) -> Tensor:
-    """Each document's value for its own target class."""
-    index = target.view(-1, *[1] * (rows.dim() - 1)).expand(*rows.shape[:-1], 1)
-    return rows.gather(-1, index).squeeze(-1)
-
-
-def target_probability(logits: Float[Tensor, "batch *more classes"], target: Target) -> Tensor:
-    """Probability of the target class, in double precision.
-
-    A sure model's probabilities differ in digits that fp32 has not: 0.99999 and 0.99998 are 168
-    steps apart.
-    """
-    return of_target(logits.double().softmax(dim=-1), target)
-
-
-@contextmanager
-def gradients_in_eval(model: nn.Module) -> Iterator[None]:
-    """Gradients of a model as it predicts: dropout off, parameters left alone."""
-    was_training = model.training
-    model.eval()
-    try:
-        # cuDNN cannot backpropagate through an LSTM in eval mode, so gradients run without it here.
-        with torch.backends.cudnn.flags(enabled=False), torch.enable_grad():
-            yield
-    finally:
-        model.train(was_training)

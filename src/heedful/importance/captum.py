@@ -11,18 +11,18 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from heedful.errors import ConfigError, nearest
-from heedful.importance.base import Target, TokenScores, gradients_in_eval, kebab
+from heedful.importance.base import kebab
+from heedful.importance.seen import Of, Target, TokenScores, gradients_in_eval
 from heedful.model.classifier import AttentionClassifier
 from heedful.text.batching import Batch
 
-Of = Literal["logits", "probabilities"]
 WORDS_AS_WHOLES = ("feature_mask", "sliding_window_shapes")
 OURS = ("inputs", "target", "additional_forward_args")
 

@@ -1,35 +1,28 @@
 """What happens when a word is really taken away.
 
 Leave-one-out is the expensive measure. It is never done by as many naive re-runs as there are
-words: `deletion.py` holds the exact shortcuts.
+words where the encoder is known: `deletion.py` holds the exact shortcuts.
 """
 
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
-from heedful.importance.base import (
-    Target,
-    TokenScores,
-    importances,
-    target_probability,
-)
-from heedful.importance.deletion import logits_without_each
+from heedful.importance.base import importances
+from heedful.importance.seen import Need, Seen, Target, TokenScores, target_probability
 from heedful.model.classifier import AttentionClassifier
-from heedful.model.decision import decide_many
 from heedful.text.batching import Batch
 
 TOKENS_AT_ONCE = 65_536  # of texts with one word zeroed that are read together
 
 
-@importances.register("leave-one-out")
-@torch.no_grad()
-def leave_one_out(model: AttentionClassifier, batch: Batch, target: Target) -> TokenScores:
+@importances.register("leave-one-out", needs=[Need.DELETIONS])
+def leave_one_out(seen: Seen) -> TokenScores:
     """Fall of the target probability when the word is deleted and the text is read again.
 
     importance_t = p_target(text) - p_target(text without word t)     (Jain & Wallace take |.|)
     """
-    whole = target_probability(model(batch).logits, target)
-    without = target_probability(logits_without_each(model, batch), target)
-    return (whole.unsqueeze(-1) - without) * batch.is_token
+    return (seen.probability.unsqueeze(-1) - seen.without_each()) * seen.is_token
 
 
 @importances.register("ablation")
@@ -53,9 +46,8 @@ def ablation(model: AttentionClassifier, batch: Batch, target: Target) -> TokenS
     return scores
 
 
-@importances.register("leave-one-out-states")
-@torch.no_grad()
-def leave_one_state_out(model: AttentionClassifier, batch: Batch, target: Target) -> TokenScores:
+@importances.register("leave-one-out-states", needs=[Need.DECISIONS])
+def leave_one_state_out(seen: Seen) -> TokenScores:
     """Fall of the target probability when a state's weight goes to 0 and the rest share it.
 
     importance_t = p_target(weights) - p_target(weights with weight_t = 0, others / (1 - weight_t))
@@ -63,11 +55,12 @@ def leave_one_state_out(model: AttentionClassifier, batch: Batch, target: Target
     States stay as they are (Meister et al.; Serrano & Smith). A state with all the weight leaves an
     empty context.
     """
-    trace = model(batch)
-    whole = target_probability(trace.logits, target)
-    tokens = trace.weights.shape[1]
-    others = ~torch.eye(tokens, dtype=torch.bool, device=trace.weights.device)
-    kept = trace.weights.unsqueeze(1) * others
-    kept = kept / kept.sum(dim=-1, keepdim=True).clamp(min=torch.finfo(kept.dtype).tiny)
-    without = target_probability(decide_many(model, trace.hidden, kept), target)
-    return (whole.unsqueeze(-1) - without) * batch.is_token
+    without = seen.decide(_without_each)
+    return (seen.probability.unsqueeze(-1) - without) * seen.is_token
+
+
+def _without_each(weights: TokenScores) -> Float[Tensor, "batch tokens tokens"]:
+    """Row t: the weights of the others than t, which sum to 1 again."""
+    others = ~torch.eye(weights.shape[1], dtype=torch.bool, device=weights.device)
+    kept = weights.unsqueeze(1) * others
+    return kept / kept.sum(dim=-1, keepdim=True).clamp(min=torch.finfo(kept.dtype).tiny)

@@ -9,157 +9,146 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Float
 from torch import Tensor
 
 from heedful.config import at_least
-from heedful.importance.base import (
-    Target,
+from heedful.importance.base import Importance, importances
+from heedful.importance.seen import (
+    Need,
+    Part,
+    Pass,
+    PositionScores,
+    Seen,
     TokenScores,
-    gradients_in_eval,
-    importances,
+    Vectors,
+    gradient,
     of_target,
     target_probability,
 )
-from heedful.model.classifier import AttentionClassifier, Trace
-from heedful.text.batching import Batch
-
-TokenVectors = Float[Tensor, "batch tokens size"]
 
 
-@importances.register("gradient-x-input")
-def gradient_times_input(model: AttentionClassifier, batch: Batch, target: Target) -> TokenScores:
+@importances.register("gradient-x-input", needs=[Need.EMBEDDINGS])
+def gradient_times_input(seen: Seen) -> TokenScores:
     """First-order fall of the target logit if a word's embedding went to zero; attention free.
 
     importance_t = < d logit_target / d embedded_t , embedded_t >
     """
-    embedded, gradient = _input_gradient(
-        model, batch, lambda trace: of_target(trace.logits, target)
-    )
-    return (gradient * embedded).sum(dim=-1) * batch.is_token
+    return _by_embeddings(seen, of_target, _product)
 
 
-@importances.register("gradient-x-input-held")
-def gradient_times_input_held(
-    model: AttentionClassifier, batch: Batch, target: Target
-) -> TokenScores:
+@importances.register("gradient-x-input-held", needs=[Need.EMBEDDINGS, Need.HELD_ATTENTION])
+def gradient_times_input_held(seen: Seen) -> TokenScores:
     """The same of the target probability with the weights held fixed (Jain & Wallace).
 
     importance_t = < d p_target / d embedded_t , embedded_t >,  weights constant
     """
-
-    def probability(trace: Trace) -> Tensor:
-        logits = model.decide(trace.hidden, trace.weights.detach())
-        return target_probability(logits, target)
-
-    embedded, gradient = _input_gradient(model, batch, probability)
-    return (gradient * embedded).sum(dim=-1) * batch.is_token
+    return _by_embeddings(seen, target_probability, _product, is_held=True)
 
 
-@importances.register("gradient-norm")
-def gradient_norm(model: AttentionClassifier, batch: Batch, target: Target) -> TokenScores:
+@importances.register("gradient-norm", needs=[Need.EMBEDDINGS])
+def gradient_norm(seen: Seen) -> TokenScores:
     """Length of the gradient of the target probability by a word's embedding; attention free.
 
     importance_t = | d p_target / d embedded_t |     (Meister et al.; has no sign)
+
+    For Hugging Face models it is that of the target logit, summed over the pieces of a word.
     """
-    _, gradient = _input_gradient(
-        model, batch, lambda trace: target_probability(trace.logits, target)
-    )
-    return gradient.norm(dim=-1) * batch.is_token
+    value = of_target if seen.of == "logits" else target_probability
+    return _by_embeddings(seen, value, lambda slope, embedded: slope.norm(dim=-1))
 
 
-@importances.register("state-gradient-norm")
-def state_gradient_norm(model: AttentionClassifier, batch: Batch, target: Target) -> TokenScores:
+@importances.register("state-gradient-norm", needs=[Need.STATES])
+def state_gradient_norm(seen: Seen) -> TokenScores:
     """Length of the gradient of the target probability by a state; attention free.
 
     importance_t = | d p_target / d hidden_t |     (Meister et al.; has no sign)
     """
-    with gradients_in_eval(model):
-        trace = _traced(model, batch)
-        of = target_probability(trace.logits, target).sum()
-        (gradient,) = torch.autograd.grad(of, trace.hidden)
-    return gradient.norm(dim=-1) * batch.is_token
+
+    def score(part: Part) -> PositionScores:
+        states, logits = part.states()
+        return gradient(target_probability(logits, part.target), states).norm(dim=-1)
+
+    return seen.by_parts(score)
 
 
-@importances.register("weight-gradient")
-def weight_gradient(model: AttentionClassifier, batch: Batch, target: Target) -> TokenScores:
+@importances.register("weight-gradient", needs=[Need.WEIGHTS, Need.DECISIONS])
+def weight_gradient(seen: Seen) -> TokenScores:
     """How the target probability would change with a state's weight (Serrano & Smith).
 
     importance_t = d p_target / d weight_t
     """
-    _, gradient = _weight_gradient(model, batch, target)
-    return gradient * batch.is_token
+    return seen.by_weights(lambda weights, slope: slope)
 
 
-@importances.register("attention-x-gradient")
-def attention_times_gradient(
-    model: AttentionClassifier, batch: Batch, target: Target
-) -> TokenScores:
+@importances.register("attention-x-gradient", needs=[Need.WEIGHTS])
+def attention_times_gradient(seen: Seen) -> TokenScores:
     """Weight times its gradient: first-order fall of the probability if the weight went to zero.
 
     importance_t = weight_t * d p_target / d weight_t
+
+    For Hugging Face models it is that of the target logit, summed over the layers, heads and rows
+    that the readout looks at.
     """
-    weights, gradient = _weight_gradient(model, batch, target)
-    return weights * gradient
+    return seen.by_weights(lambda weights, slope: weights * slope)
 
 
 @importances.register("integrated-gradients")
 @dataclass(frozen=True)
-class IntegratedGradients:
+class IntegratedGradients(Importance):
     """Gradients of the target logit gathered on the way from zero embeddings; attention free.
 
     importance_t = < embedded_t , mean over a in 0..1 of d logit_target(a embedded) / d embedded_t >
 
     They sum to the difference between the logit and that of zero embeddings (arXiv:1703.01365).
-    Gauss-Legendre points, as in Captum; they are exact for smooth paths with few steps.
+    Gauss-Legendre points, as in Captum; they are exact for smooth paths with few steps. Positions
+    that belong to no word, such as [CLS], keep their embeddings on the way.
     """
 
+    needs = frozenset({Need.EMBEDDINGS, Need.OTHER_EMBEDDINGS})
     steps: int = 20
 
     def __post_init__(self) -> None:
         at_least(1, steps=self.steps)
 
-    def __call__(self, model: AttentionClassifier, batch: Batch, target: Target) -> TokenScores:
+    def of(self, seen: Seen) -> TokenScores:
         """The scores; see the class."""
+        return seen.by_parts(self._of_part)
+
+    def _of_part(self, part: Part) -> PositionScores:
         points, shares = np.polynomial.legendre.leggauss(self.steps)
-        with gradients_in_eval(model):
-            embedded = model.embed(batch).detach()
-            total = torch.zeros_like(embedded)
-            for point, share in zip(points.tolist(), shares.tolist(), strict=True):
-                scaled = ((point + 1) / 2 * embedded).requires_grad_()
-                logits = model.read(scaled, batch.is_token).logits
-                (gradient,) = torch.autograd.grad(of_target(logits, target).sum(), scaled)
-                total += share / 2 * gradient
-        return (total * embedded).sum(dim=-1) * batch.is_token
+        total = None
+        for point, share in zip(((points + 1) / 2).tolist(), (shares / 2).tolist(), strict=True):
+            found = _run_at(part, point)
+            slope = share * gradient(of_target(found.logits, part.target), found.embedded)
+            total = slope if total is None else total + slope
+        assert total is not None  # there is at least one step
+        return _product(total, found.own)
 
 
-def _traced(model: AttentionClassifier, batch: Batch) -> Trace:
-    """A forward pass from embeddings that ask for gradients."""
-    embedded = model.embed(batch).detach().requires_grad_()
-    return model.read(embedded, batch.is_token)
+def _by_embeddings(
+    seen: Seen,
+    value: Callable[[Tensor, Tensor], Tensor],
+    score: Callable[[Vectors, Vectors], PositionScores],
+    *,
+    is_held: bool = False,
+) -> TokenScores:
+    """`score` of the gradient of a value with respect to the embeddings, and of these."""
+
+    def of_part(part: Part) -> PositionScores:
+        found = part.run(is_held=is_held)
+        return score(gradient(value(found.logits, part.target), found.embedded), found.embedded)
+
+    return seen.by_parts(of_part)
 
 
-def _input_gradient(
-    model: AttentionClassifier, batch: Batch, value: Callable[[Trace], Tensor]
-) -> tuple[TokenVectors, TokenVectors]:
-    """Embeddings, and the gradient of one value per document by them.
-
-    Examples do not interact, so one backward pass over the sum serves the whole batch.
-    """
-    with gradients_in_eval(model):
-        trace = _traced(model, batch)
-        (gradient,) = torch.autograd.grad(value(trace).sum(), trace.embedded)
-    return trace.embedded.detach(), gradient
+def _product(slope: Vectors, embedded: Vectors) -> PositionScores:
+    return (slope * embedded).sum(dim=-1)
 
 
-def _weight_gradient(
-    model: AttentionClassifier, batch: Batch, target: Target
-) -> tuple[TokenScores, TokenScores]:
-    """Weights, and the gradient of the target probability by them; states fixed."""
-    with gradients_in_eval(model):
-        with torch.no_grad():
-            trace = model(batch)
-        weights = trace.weights.requires_grad_()
-        logits = model.decide(trace.hidden, weights)
-        (gradient,) = torch.autograd.grad(target_probability(logits, target).sum(), weights)
-    return weights.detach(), gradient
+def _run_at(part: Part, point: float) -> Pass:
+    """A pass from embeddings of words that are scaled down."""
+
+    def scaled(vectors: Vectors) -> Vectors:
+        return torch.where(part.is_word.unsqueeze(-1), point * vectors, vectors)
+
+    return part.run(scaled)

@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from heedful.importance.base import gradients_in_eval
+from heedful.importance.seen import gradients_in_eval
 from heedful.model.classifier import AttentionClassifier
 from heedful.model.layers import Recurrent, turn_round
 from heedful.model.recurrence import LSTMSteps, State

@@ -13,7 +13,7 @@ from typing import ClassVar
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from heedful.registry import Registry
+from heedful.registry import AuditedRegistry
 
 Layer = Float[Tensor, "batch heads positions positions"]
 Values = Float[Tensor, "batch shared positions size"]  # several heads may share theirs
@@ -72,4 +72,5 @@ class OfEveryLayer(Readout):
         return tuple(range(count))
 
 
-readouts: Registry[Readout] = Registry("readout")
+# Whoever adds a reading to those that are audited by default widens the intervals of all others.
+readouts: AuditedRegistry[Readout] = AuditedRegistry("readout")

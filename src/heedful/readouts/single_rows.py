@@ -9,7 +9,7 @@ from heedful.errors import ConfigError, counted
 from heedful.readouts.base import Attended, OfEveryLayer, PositionWeights, Readout, readouts
 
 
-@readouts.register("last-cls")
+@readouts.register("last-cls", is_audited=True)
 @dataclass(frozen=True)
 class LastRow(Readout):
     """The last layer's row that the classifier reads ([CLS]), mean over heads."""
@@ -27,7 +27,7 @@ class LastRow(Readout):
         return tuple(range(count))
 
 
-@readouts.register("mean-layers")
+@readouts.register("mean-layers", is_audited=True)
 @dataclass(frozen=True)
 class MeanOfLayers(OfEveryLayer):
     """The row that the classifier reads ([CLS]), mean over layers and heads."""

@@ -12,6 +12,7 @@ from fastapi import Request, Response
 from heedful.counterfactual.base import counterfactuals
 from heedful.errors import UsageError
 from heedful.importance.base import importances
+from heedful.importance.explanation import USUAL_MEASURES
 from heedful.model.classifier import AttentionClassifier
 from heedful.registry import Registry
 from heedful.web import schemas
@@ -77,6 +78,7 @@ class Handlers:
             runs=[self._run(name, audits) for name in self.store.runs],
             audits=audits,
             measures=_members(importances),
+            usual_measures=list(USUAL_MEASURES),
             counterfactuals=_members(counterfactuals),
             limits={
                 "text_characters": TEXT_CHARACTERS,

@@ -232,6 +232,7 @@ class Served(Sheet):
     runs: list[RunSheet]
     audits: list[AuditLine]
     measures: list[MemberSheet]
+    usual_measures: list[str]
     counterfactuals: list[MemberSheet]
     limits: dict[str, float]
 

@@ -7,6 +7,8 @@ import heedful
 from heedful.auditing.audit import audit
 from heedful.auditing.questions import AuditSettings
 from heedful.auditing.subjects.classifier import ClassifierSubject
+from heedful.auditing.subjects.huggingface.subject import DecidingTransformer
+from heedful.auditing.subjects.modules.subject import ModuleSubject
 from heedful.auditing.subjects.other_model import TrainedJudge
 from heedful.counterfactual.adversarial import Adversarial
 from heedful.errors import ConfigError, DataError
@@ -127,3 +129,7 @@ def test_what_a_function_attends_to_is_checked(sentence):
     subject.attend = WRONG_WEIGHTS[sentence]
     with pytest.raises(DataError, match=sentence):
         subject.read(["a b", "c d"])
+
+
+def test_other_attentions_of_modules_and_transformers_are_made_in_one_place():
+    assert ModuleSubject.otherwise is DecidingTransformer.otherwise

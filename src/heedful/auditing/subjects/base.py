@@ -6,23 +6,35 @@
     ShowsStates  also shows its states, and where they come from
     KnowsWords   also knows which words were tied to a label in training
 
-A question names what it needs; a subject that lacks it is not asked, and the reason is given.
+A question names what it needs; a subject that lacks it is not asked, and the reason is given. So
+does a measure of importance: what a subject `gives` decides which measures it has.
 The modules beside this one are its members. Arrays are padded to the longest document of a reading;
 `is_token` is True on words.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
+import torch
 from jaxtyping import Bool, Float, Int
 from numpy import ndarray
+from torch import Tensor
 
 from heedful.auditing.metrics.divergence import js_divergence
 from heedful.auditing.metrics.log_odds import SMALLEST
 from heedful.counterfactual import Counterfactual
+from heedful.counterfactual.adversarial import Adversarial
+from heedful.counterfactual.baselines import Permuted, uniform
+from heedful.errors import ConfigError
+from heedful.importance import importances
+from heedful.importance.base import Importance, Measure, ready
+from heedful.importance.seen import IsKept, Need, Seen, TokenScores, Variants, of_target
+from heedful.text.documents import fingerprints
 from heedful.text.token_classes import TokenClasses
 from heedful.training.task import Label
 from heedful.training.trained import Exposure
@@ -33,6 +45,7 @@ IsToken = Bool[ndarray, "documents words"]
 Attentions = Float[ndarray, "documents attentions words"]
 Probabilities = Float[ndarray, "documents classes"]
 States = Float[ndarray, "documents words size"]
+AnySubject = TypeVar("AnySubject", bound="Subject")
 
 
 @dataclass(frozen=True)
@@ -116,7 +129,15 @@ class Subject(Judge):
     missing: ClassVar[str] = "the model shows no weights"
     architecture: ClassVar[Architecture] = "function"  # whose operating points judge it
     classes: tuple[Label, ...]
-    measures: tuple[str, ...]  # of importance that it can give
+    noun: ClassVar[str] = "this model"
+    gives: frozenset[Need] = frozenset({Need.DELETIONS})  # of what measures of importance need
+    further: Mapping[str, Importance] = MappingProxyType({})  # measures that were asked for
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The measures of importance that are ranked: all that it can give, and further ones."""
+        usual = (name for name in importances.audited if importances[name].needs <= self.gives)
+        return (*usual, *self.further)
 
     @property
     def reads_side_by_side(self) -> bool:
@@ -149,13 +170,73 @@ class Subject(Judge):
     def read(self, texts: Sequence[str]) -> Reading:
         """Words, weights and probabilities of some texts."""
 
-    @abstractmethod
+    def see(self, reading: Reading) -> Seen:
+        """What measures of importance may look at; more than this for a subject that `gives` it."""
+        return SeenReading(self, reading)
+
     def importance(self, reading: Reading, measure: str) -> Words:
-        """Signed importance of each word for the prediction."""
+        """Signed importance of each word for the prediction; what it cannot give is refused."""
+        chosen = self.further.get(measure) or importances.make(measure)
+        self._check(measure, chosen)
+        return chosen.of(self.see(reading)).double().cpu().numpy()
+
+    def with_measures(self: AnySubject, measures: Sequence[Measure]) -> AnySubject:
+        """The same, with further measures that its audit ranks."""
+        other = copy(self)
+        other.further = ready(measures)
+        for name, measure in other.further.items():
+            self._check(name, measure)
+            if name in self.measures:
+                raise ConfigError(
+                    f"every audit ranks {name} already: leave it out of `measures`, which are "
+                    "further ones."
+                )
+        return other
+
+    def _check(self, name: str, measure: Importance) -> None:
+        if missing := [need.value for need in Need if need in measure.needs - self.gives]:
+            raise ConfigError(
+                f"{self.noun} gives no {name}, which needs {' and '.join(missing)}. "
+                f"Available: {', '.join(self.measures)}."
+            )
 
     def judged(self, reading: Reading) -> Probabilities:
         """As it read them."""
         return reading.probabilities
+
+
+class SeenReading(Seen):
+    """A reading as anybody sees it from outside: its weights, and predictions from some words."""
+
+    def __init__(self, judge: Judge, reading: Reading) -> None:
+        self.judge, self.reading = judge, reading
+        self.is_token = torch.from_numpy(reading.is_token)
+        self.target = torch.from_numpy(reading.prediction)
+
+    @property
+    def identifiers(self) -> list[int]:
+        """What tells the texts apart."""
+        return fingerprints(self.reading.texts).tolist()
+
+    @property
+    def shown(self) -> TokenScores:
+        """The weights of the reading."""
+        return torch.from_numpy(self.reading.weights)
+
+    @property
+    def probability(self) -> Float[Tensor, " batch"]:
+        """Of the prediction."""
+        return of_target(torch.from_numpy(self.reading.probabilities), self.target)
+
+    def of_kept(self, document: Variants, is_kept: IsKept) -> Float[Tensor, " variants"]:
+        """From the words that are left."""
+        found = self.judge.predict_kept(self.reading, document.numpy(), is_kept.numpy())
+        return of_target(torch.from_numpy(found), self.target[document])
+
+    def without_each(self) -> TokenScores:
+        """From all words but one."""
+        found = torch.from_numpy(self.judge.without_each(self.reading))
+        return of_target(found, self.target) * self.is_token
 
 
 class Decides(Subject):
@@ -177,6 +258,27 @@ class Decides(Subject):
     @abstractmethod
     def otherwise(self, reading: Reading, counterfactual: Counterfactual, seed: int) -> Attentions:
         """Other attentions than the shown ones: uniform, permuted, adversarial, …"""
+
+
+class DecidesFromOutside(Decides):
+    """One whose inside is not known: of other attentions only an adversary's are sought in it."""
+
+    def otherwise(self, reading: Reading, counterfactual: Counterfactual, seed: int) -> Attentions:
+        """Uniform weights, the shown ones dealt out anew, or what an adversary finds."""
+        if counterfactual is uniform:
+            return reading.even[:, None]
+        if isinstance(counterfactual, Permuted):
+            return reading.permuted(counterfactual.count, np.random.default_rng(seed))
+        if not isinstance(counterfactual, Adversarial):
+            raise ConfigError(
+                f"{counterfactual!r:.60} takes the inside of a heedful classifier, and cannot be "
+                f"sought inside {self.noun}."
+            )
+        return self.sought(reading, counterfactual, seed)
+
+    @abstractmethod
+    def sought(self, reading: Reading, search: Adversarial, seed: int) -> Attentions:
+        """The weights that an adversary finds."""
 
 
 class ShowsStates(Subject):

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import torch
@@ -17,15 +17,13 @@ from heedful.auditing.subjects.base import (
     Reading,
     ShowsStates,
     States,
-    Words,
 )
-from heedful.auditing.subjects.erasure import leave_one_out
 from heedful.counterfactual import Counterfactual
 from heedful.errors import ConfigError
-from heedful.importance import importances
-from heedful.importance.base import Measure, ready
 from heedful.importance.deletion import logits_without_each
 from heedful.importance.influence import influence
+from heedful.importance.inside import Inside
+from heedful.importance.seen import Need
 from heedful.importance.word_subsets import logits_of_kept
 from heedful.model.classifier import AttentionClassifier
 from heedful.model.decision import decide_many
@@ -38,14 +36,14 @@ from heedful.training.trained import Exposure, Trained
 
 
 class ClassifierSubject(Decides, ShowsStates, KnowsWords):
-    """A trained attention classifier, with further measures of importance where some are given."""
+    """A trained attention classifier."""
 
+    gives = frozenset(Need)
     architecture = "classifier"
 
     def __init__(
         self,
         trained: Trained,
-        measures: Sequence[Measure] = (),
         precision: Precision = "auto",
     ) -> None:
         if not isinstance(trained.model, AttentionClassifier):
@@ -56,14 +54,10 @@ class ClassifierSubject(Decides, ShowsStates, KnowsWords):
         self.trained = trained
         self.model: AttentionClassifier = trained.model
         self._precision = precision
-        self._measures = ready([*importances.audited, *measures])
-        self._has_further = bool(measures)
-        self.measures = tuple(self._measures)
         self.classes = trained.classes
         self.vocabulary = trained.tokenizer.words
         self.token_classes = classify_tokens(trained.label_counts)
-        self._is_pretrained = isinstance(self.model.encoder, PretrainedEncoder)
-        gains = self._is_pretrained and trained.device.type == "cuda"
+        gains = isinstance(self.model.encoder, PretrainedEncoder) and trained.device.type == "cuda"
         self._rounded = Rounded(is_wanted=gains and precision == "auto")
         self._memory_notes: dict[str, None] = {}  # each once, in order
 
@@ -78,7 +72,7 @@ class ClassifierSubject(Decides, ShowsStates, KnowsWords):
 
         Further measures may hang on to the model while they work, so they go one after the other.
         """
-        return self.trained.device.type == "cpu" and not self._has_further
+        return self.trained.device.type == "cpu" and not self.further
 
     @property
     def identity(self) -> dict[str, object]:
@@ -136,15 +130,17 @@ class ClassifierSubject(Decides, ShowsStates, KnowsWords):
     def _note(self, note: str) -> None:
         self._memory_notes[note] = None
 
-    def importance(self, reading: Reading, measure: str) -> Words:
-        """Signed importance of each word for the prediction."""
-        if measure == "leave-one-out" and self._is_pretrained:
-            return leave_one_out(self, reading)  # no shortcut is lost, and bf16 may be gained
-        batch, _ = reading.inner
-        target = torch.from_numpy(reading.prediction).to(batch.labels)
-        measured = self._measures.get(measure) or importances.make(measure)
-        scores = measured(self.model, batch, target)
-        return scores.double().cpu().numpy()
+    def see(self, reading: Reading) -> Inside:
+        """Everything; words are deleted as in the rest of the audit."""
+        batch, trace = reading.inner
+        return Inside(
+            self.model,
+            batch,
+            torch.from_numpy(reading.prediction).to(batch.labels),
+            trace=trace,
+            shown=torch.from_numpy(reading.weights),
+            predict_kept=partial(self.predict_kept, reading),
+        )
 
     def decide(
         self, reading: Reading, attentions: Attentions

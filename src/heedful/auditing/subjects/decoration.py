@@ -30,9 +30,13 @@ class Decoration(Decides):
     def __init__(self, behind: Decides, seed: int = 0) -> None:
         self.behind = behind
         self.classes = behind.classes
-        self.measures = behind.measures
         self.architecture = behind.architecture  # type: ignore[misc]
         self.seed = seed
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """As the other subject."""
+        return self.behind.measures
 
     @property
     def reads_side_by_side(self) -> bool:
@@ -75,10 +79,8 @@ class Decoration(Decides):
         return self.behind.without_evidence(reading)
 
     def importance(self, reading: Reading, measure: str) -> Words:
-        """As the other subject, except for attention, which is what is shown."""
-        return (
-            reading.weights if measure == "attention" else self.behind.importance(reading, measure)
-        )
+        """As the other subject, which takes for its attention what is shown."""
+        return self.behind.importance(reading, measure)
 
     def otherwise(self, reading: Reading, counterfactual: Counterfactual, seed: int) -> Attentions:
         """As the other subject; an adversary, whom nothing holds back, takes the farthest there is.

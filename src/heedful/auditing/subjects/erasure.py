@@ -8,8 +8,7 @@ from numpy import ndarray
 
 from heedful.auditing.metrics.log_odds import log_odds
 from heedful.auditing.metrics.top import choose_top
-from heedful.auditing.subjects.base import Judge, Reading, Subject
-from heedful.errors import ConfigError
+from heedful.auditing.subjects.base import Judge, Reading
 
 Ranking = Float[ndarray, "documents words"]
 Sets = Bool[ndarray, "documents steps words"]
@@ -44,29 +43,6 @@ def predict_sets(
     unique = judge.predict_kept(reading, some[row[first]], flat[first])
     probabilities = unique[inverse].reshape(count, steps, -1)
     return np.split(probabilities, np.cumsum([part.shape[1] for part in sets])[:-1], axis=1)
-
-
-def shared_importance(
-    subject: Subject, reading: Reading, measure: str, noun: str
-) -> Ranking | None:
-    """What every subject can give, attention and leave-one-out; None for its other measures.
-
-    A measure that it has not is refused; `noun` is what the subject is called then.
-    """
-    if measure not in subject.measures:
-        known = ", ".join(subject.measures)
-        raise ConfigError(f"{noun} gives no {measure}. Known: {known}.")
-    if measure == "attention":
-        return reading.weights
-    return leave_one_out(subject, reading) if measure == "leave-one-out" else None
-
-
-def leave_one_out(judge: Judge, reading: Reading) -> Ranking:
-    """How far the probability of the prediction falls without each word."""
-    rows = np.arange(len(reading.prediction))
-    whole = reading.probabilities[rows, reading.prediction]
-    without = judge.without_each(reading)[rows, :, reading.prediction]
-    return np.where(reading.is_token, whole[:, None] - without, 0.0)
 
 
 def erase_greedily(

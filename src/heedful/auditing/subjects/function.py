@@ -6,13 +6,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
-from heedful.auditing.subjects.base import (
-    Probabilities,
-    Reading,
-    Subject,
-    Words,
-)
-from heedful.auditing.subjects.erasure import shared_importance
+from heedful.auditing.subjects.base import Probabilities, Reading, Subject
 from heedful.errors import DataError, counted
 from heedful.training.task import Label
 from heedful.training.trained import WordWeights
@@ -22,10 +16,10 @@ class PlainSubject(Subject):
     """Any function from texts to probabilities, with weights shown beside it.
 
     `attend` gives the words of each text, as places in it, and their weights. A word is deleted by
-    writing the text without it, so leave-one-out is the one measure of importance there is.
+    writing the text without it, so it has the measures of importance that need no more than that.
     """
 
-    measures = ("attention", "leave-one-out")
+    noun = "a plain function"
     smallest = 1e-6  # a function may give 0 and 1: a share of votes, rounded numbers
 
     def __init__(
@@ -77,12 +71,6 @@ class PlainSubject(Subject):
         if not (found >= 0).all() or not np.allclose(found.sum(axis=1), 1, atol=1e-3):
             raise DataError("predict should give probabilities: rows of numbers that sum to 1.")
         return found
-
-    def importance(self, reading: Reading, measure: str) -> Words:
-        """The shown weights, or how far the probability falls without each word."""
-        shared = shared_importance(self, reading, measure, "a plain function")
-        assert shared is not None  # it has no other measure
-        return shared
 
 
 def _checked_weights(shown: object, texts: Sequence[str]) -> list[WordWeights]:

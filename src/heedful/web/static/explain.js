@@ -5,8 +5,6 @@ import { answerPlace, emptyText, prediction, readable, report, runField, textFie
 import { fill, h, number, redraw } from "./dom.js";
 import { heatMap, legend } from "./heat.js";
 
-export const USUAL = ["attention", "contribution", "gradient-x-input", "leave-one-out"];
-
 export function explain(context) {
   const text = textField(
     (value) => context.go({ text: value }),
@@ -40,7 +38,7 @@ export function explain(context) {
       rest.show();
       return first.show(h("p", {}, noRun(context.served)));
     }
-    const measures = state.measures ?? USUAL;
+    const measures = state.measures ?? context.served.usual_measures;
     const asks = JSON.stringify([run, state.text, measures]);
     if (asks === asked) return;
     asked = asks;
@@ -80,7 +78,7 @@ export function explain(context) {
     redraw(
       controls,
       runField(context.served, run, (name) => context.go({ run: name }, { isStep: true })),
-      measurePicker(context, state.measures ?? USUAL, (measures) => context.go({ measures })),
+      measurePicker(context, state.measures ?? context.served.usual_measures, (measures) => context.go({ measures })),
     );
   }
 

@@ -17,8 +17,6 @@ from heedful.readouts import Readout, readouts
 from heedful.readouts.single_rows import OneHead
 from heedful.runs import RunFolder
 
-USUAL = ("last-cls", "mean-layers", "rollout", "attention-x-gradient", "value-norm")
-
 
 @dataclass(frozen=True)
 class ReadingAudits:
@@ -122,7 +120,7 @@ def subjects_of(
     loaded: LoadedTransformer, wanted: Sequence[str | Readout] | None
 ) -> tuple[dict[str, TransformerSubject], list[str]]:
     """A subject per reading, and notes on usual readings that the model does not allow."""
-    chosen = [readouts.make(one) for one in wanted or USUAL]
+    chosen = [readouts.make(one) for one in wanted or readouts.audited]
     notes = []
     if not wanted and loaded.model.why_fixed:
         notes = [

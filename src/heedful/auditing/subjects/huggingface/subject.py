@@ -15,28 +15,20 @@ from torch import Tensor
 
 from heedful.auditing.subjects.base import (
     Attentions,
-    Decides,
+    DecidesFromOutside,
     Probabilities,
     Reading,
     Subject,
-    Words,
 )
-from heedful.auditing.subjects.erasure import shared_importance
 from heedful.auditing.subjects.huggingface.adversarial import seek
-from heedful.auditing.subjects.huggingface.gradients import (
-    BY_GRADIENT,
-    input_gradients,
-    weight_gradients,
-)
 from heedful.auditing.subjects.huggingface.model import TransformerModel
+from heedful.auditing.subjects.huggingface.seen import SeenTransformer
 from heedful.auditing.subjects.huggingface.tokenization import PieceBatch, Pieces, shortened
-from heedful.counterfactual import Counterfactual
 from heedful.counterfactual.adversarial import Adversarial
-from heedful.counterfactual.baselines import Permuted, uniform
 from heedful.errors import ConfigError
+from heedful.importance.seen import Need
 from heedful.readouts import Attended, Readout, readouts
 from heedful.readouts.pooling import pool_to_words
-from heedful.text.documents import fingerprints
 from heedful.training.task import Label
 
 NOTHING_TRAINED = "it takes models trained anew, and a Hugging Face model is audited as it is"
@@ -47,11 +39,13 @@ REFUSED = {
     "needed": NOTHING_TRAINED,
     "stable": NOTHING_TRAINED,
 }
+GIVEN = frozenset({Need.DELETIONS, Need.WEIGHTS, Need.EMBEDDINGS, Need.OTHER_EMBEDDINGS})
 
 
 class TransformerSubject(Subject):
     """A classifier with one readout of its attention; it cannot be made to attend otherwise."""
 
+    noun = "a Hugging Face model"
     architecture = "transformer"
 
     def __init__(self, model: TransformerModel, readout: Readout, classes: Sequence[Label]) -> None:
@@ -64,10 +58,7 @@ class TransformerSubject(Subject):
         self.model = model
         self.readout = readout
         self.classes = tuple(classes)
-        held = ("gradient-x-input-held",) if not model.why_fixed else ()
-        self.measures = (
-            "attention", "leave-one-out", *BY_GRADIENT, *held, "attention-x-gradient", "random"
-        )  # fmt: skip
+        self.gives = GIVEN if model.why_fixed else GIVEN | {Need.HELD_ATTENTION}
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -134,19 +125,12 @@ class TransformerSubject(Subject):
         ]
         return self.model.probabilities(written)
 
-    def importance(self, reading: Reading, measure: str) -> Words:
-        """Signed importance of each word for the prediction."""
-        shared = shared_importance(self, reading, measure, "a Hugging Face model")
-        if shared is not None:
-            return shared
-        if measure == "random":
-            return _at_random(reading)
-        if measure == "attention-x-gradient":
-            return weight_gradients(self.model, self.readout, reading.inner, reading.is_token)
-        return input_gradients(self.model, measure, reading.inner, reading.is_token)
+    def see(self, reading: Reading) -> SeenTransformer:
+        """Its pieces of words, and gradients."""
+        return SeenTransformer(self, self.model, self.readout, reading)
 
 
-class DecidingTransformer(TransformerSubject, Decides):
+class DecidingTransformer(TransformerSubject, DecidesFromOutside):
     """One that can also be made to attend otherwise."""
 
     decides_slowly = True
@@ -176,17 +160,9 @@ class DecidingTransformer(TransformerSubject, Decides):
         """Probabilities of a text without any word."""
         return np.repeat(self.model.probabilities([""]), len(reading.texts), axis=0)
 
-    def otherwise(self, reading: Reading, counterfactual: Counterfactual, seed: int) -> Attentions:
-        """Uniform weights, the shown ones dealt out anew, or what an adversary finds."""
-        if counterfactual is uniform:
-            return reading.even[:, None]
-        if isinstance(counterfactual, Permuted):
-            return reading.permuted(counterfactual.count, np.random.default_rng(seed))
-        if not isinstance(counterfactual, Adversarial):
-            raise ConfigError(
-                f"{counterfactual!r:.60} cannot be sought inside a Hugging Face model."
-            )
-        return seek(self.model, self.readout, counterfactual, reading, seed)
+    def sought(self, reading: Reading, search: Adversarial, seed: int) -> Attentions:
+        """What an adversary finds."""
+        return seek(self.model, self.readout, search, reading, seed)
 
 
 def subject_of(
@@ -195,13 +171,3 @@ def subject_of(
     """The subject that the architecture allows."""
     kind = TransformerSubject if model.why_fixed else DecidingTransformer
     return kind(model, readout, classes)
-
-
-def _at_random(reading: Reading) -> Words:
-    """Noise that a text decides."""
-    words = reading.weights.shape[1]
-    rows = [
-        np.random.default_rng(number % 2**32).standard_normal(words)
-        for number in fingerprints(reading.texts).tolist()
-    ]
-    return np.stack(rows) * reading.is_token

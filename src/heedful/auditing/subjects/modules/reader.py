@@ -19,7 +19,7 @@ from heedful.auditing.subjects.modules.adapter import (
     is_word,
     left_as_it_was,
 )
-from heedful.importance.base import gradients_in_eval
+from heedful.importance.seen import gradients_in_eval
 
 STAND_IN = ["a"]  # read where there is no word, for the shapes; its states then count as zero
 
@@ -77,9 +77,9 @@ class ModuleReader:
             some = [documents[row] for row in rows.tolist()]
             yield Part(rows, some, self.read(some))
 
-    def again(self, parts: Sequence[Part]) -> Iterator[Part]:
-        """The same parts, read anew."""
-        return (replace(part, trace=self.read(part.documents)) for part in parts)
+    def again(self, part: Part) -> Part:
+        """The same documents, read anew."""
+        return replace(part, trace=self.read(part.documents))
 
     def read(self, documents: WordLists) -> ModuleTrace:
         """One forward pass; a document without words has zero states and no weights."""

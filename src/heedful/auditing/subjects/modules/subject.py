@@ -14,25 +14,16 @@ from torch import Tensor
 
 from heedful.auditing.subjects.base import (
     Attentions,
-    Decides,
+    DecidesFromOutside,
     Probabilities,
     Reading,
     ShowsStates,
     States,
-    Words,
 )
-from heedful.auditing.subjects.erasure import shared_importance
 from heedful.auditing.subjects.modules.adapter import ModuleAdapter, places_of_words
-from heedful.auditing.subjects.modules.gradients import (
-    gradient_scores,
-    measures_of,
-    state_gradient_lengths,
-)
 from heedful.auditing.subjects.modules.reader import STAND_IN, ModuleReader, Part
-from heedful.counterfactual import Counterfactual
+from heedful.auditing.subjects.modules.seen import SeenModule, given, state_gradient_lengths
 from heedful.counterfactual.adversarial import Adversarial
-from heedful.counterfactual.baselines import Permuted, uniform
-from heedful.errors import ConfigError
 from heedful.model.digest import weights_digest
 from heedful.text.documents import fingerprints
 
@@ -41,9 +32,10 @@ NOTHING_TRAINED = "it takes models trained anew, and a module is audited as it i
 NO_EMBEDDINGS = "its adapter shows no embeddings, which states are compared with"
 
 
-class ModuleSubject(Decides, ShowsStates):
+class ModuleSubject(DecidesFromOutside, ShowsStates):
     """A module of somebody else's; what its adapter shows decides what it can be asked."""
 
+    noun = "this module"
     architecture = "module"
 
     def __init__(self, adapter: ModuleAdapter) -> None:
@@ -52,9 +44,8 @@ class ModuleSubject(Decides, ShowsStates):
         self.reader = ModuleReader(adapter)
         with self.reader.with_gradients():
             trace = self.reader.read([STAND_IN, 2 * STAND_IN])
-            by_gradient = measures_of(self.reader, trace)
+            self.gives = given(self.reader, trace)
         self.shows_embeddings = trace.embedded is not None
-        self.measures = ("attention", "leave-one-out", "leave-one-out-states", *by_gradient)
 
     @property
     def identity(self) -> dict[str, object]:
@@ -125,25 +116,19 @@ class ModuleSubject(Decides, ShowsStates):
         """Probabilities of a zero context."""
         return self.decide(reading, np.zeros_like(reading.weights)[:, None])[:, 0]
 
-    def otherwise(self, reading: Reading, counterfactual: Counterfactual, seed: int) -> Attentions:
-        """Uniform weights, the shown ones dealt out anew, or what an adversary finds."""
-        if counterfactual is uniform:
-            return reading.even[:, None]
-        if isinstance(counterfactual, Permuted):
-            return reading.permuted(counterfactual.count, np.random.default_rng(seed))
-        if not isinstance(counterfactual, Adversarial):
-            raise ConfigError(f"{counterfactual!r:.60} takes the inside of a heedful classifier.")
+    def sought(self, reading: Reading, search: Adversarial, seed: int) -> Attentions:
+        """What an adversary finds, in one part after the other."""
         rng = torch.Generator().manual_seed(seed)
-        found = np.zeros((len(reading.texts), counterfactual.candidates, reading.weights.shape[1]))
+        found = np.zeros((len(reading.texts), search.candidates, reading.weights.shape[1]))
         _, parts = reading.inner
         with self.reader.as_it_predicts():
             for part in parts:
-                candidates = self._sought(counterfactual, part, rng).cpu().double().numpy()
+                candidates = self._sought_in(part, search, rng).cpu().double().numpy()
                 found[part.rows, :, : candidates.shape[-1]] = candidates
         return found
 
-    def _sought(
-        self, search: Adversarial, part: Part, rng: torch.Generator
+    def _sought_in(
+        self, part: Part, search: Adversarial, rng: torch.Generator
     ) -> Float[Tensor, "part attentions words"]:
         """The search in single precision, whatever the module computes in."""
         states = part.trace.states
@@ -156,28 +141,9 @@ class ModuleSubject(Decides, ShowsStates):
         own, usual = part.trace.weights.float(), part.trace.logits.float()
         return search.through(decide, own, usual, part.is_word, rng)
 
-    def importance(self, reading: Reading, measure: str) -> Words:
-        """Signed importance of each word for the prediction."""
-        if (shared := shared_importance(self, reading, measure, "this module")) is not None:
-            return shared
-        if measure == "leave-one-out-states":
-            return self._leave_one_state_out(reading)
-        scores = np.zeros(reading.weights.shape)
-        _, parts = reading.inner
-        with self.reader.with_gradients():
-            for part in self.reader.again(parts):
-                target = torch.from_numpy(reading.prediction[part.rows]).to(part.is_word.device)
-                part.write(gradient_scores(self.reader, measure, part.trace, target), scores)
-        return scores
-
-    def _leave_one_state_out(self, reading: Reading) -> Words:
-        """Fall of the probability when a state's weight goes to 0 and the others share it."""
-        kept = reading.weights[:, None] * ~np.eye(reading.weights.shape[1], dtype=bool)
-        total = kept.sum(axis=-1, keepdims=True)
-        without = self.decide(reading, kept / np.where(total > 0, total, 1))
-        rows = np.arange(len(kept))
-        whole = reading.probabilities[rows, reading.prediction]
-        return (whole[:, None] - without[rows, :, reading.prediction]) * reading.is_token
+    def see(self, reading: Reading) -> SeenModule:
+        """What its adapter shows."""
+        return SeenModule(self, self.reader, reading)
 
     def word_ids(self, reading: Reading) -> Int[ndarray, "documents words"]:
         """A number from the word itself, case aside."""
@@ -205,7 +171,7 @@ class ModuleSubject(Decides, ShowsStates):
         found = np.zeros((*reading.weights.shape, reading.weights.shape[1]))
         _, parts = reading.inner
         with self.reader.with_gradients():
-            for part in self.reader.again(parts):
+            for part in map(self.reader.again, parts):
                 both = part.is_word.unsqueeze(1) & part.is_word.unsqueeze(2)
                 lengths = (state_gradient_lengths(part.trace) * both).cpu().double().numpy()
                 found[part.rows, : lengths.shape[1], : lengths.shape[2]] = lengths

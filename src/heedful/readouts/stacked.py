@@ -10,7 +10,7 @@ from heedful.config import within
 from heedful.readouts.base import Attended, OfEveryLayer, PositionWeights, Squares, readouts
 
 
-@readouts.register("rollout")
+@readouts.register("rollout", is_audited=True)
 @dataclass(frozen=True)
 class Rollout(OfEveryLayer):
     """Attention followed back through all layers and their residual paths (arXiv:2005.00928).
@@ -37,7 +37,7 @@ class Rollout(OfEveryLayer):
         return attended.row(flow)[:, 0]
 
 
-@readouts.register("attention-x-gradient")
+@readouts.register("attention-x-gradient", is_audited=True)
 @dataclass(frozen=True)
 class AttentionTimesGradient(OfEveryLayer):
     """The row that the classifier reads, times its gradient, its size, mean over layers and heads.
@@ -54,7 +54,7 @@ class AttentionTimesGradient(OfEveryLayer):
         return torch.stack(rows).mean(dim=0)
 
 
-@readouts.register("value-norm")
+@readouts.register("value-norm", is_audited=True)
 @dataclass(frozen=True)
 class ValueNorm(OfEveryLayer):
     """The row that the classifier reads, times the length of what it adds; mean over all.

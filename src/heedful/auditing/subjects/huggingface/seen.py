@@ -1,0 +1,84 @@
+"""What measures of importance see of a Hugging Face classifier, summed over the pieces of words.
+
+Gradients are asked for by the embeddings alone: no parameter gathers any.
+"""
+
+from collections.abc import Callable
+from contextlib import nullcontext
+
+import torch
+from torch import Tensor
+
+from heedful.auditing.subjects.base import Judge, Reading, SeenReading
+from heedful.auditing.subjects.huggingface.attention import Watch, as_it_was, watching
+from heedful.auditing.subjects.huggingface.model import TransformerModel
+from heedful.auditing.subjects.huggingface.packing import Rows
+from heedful.auditing.subjects.huggingface.tokenization import PieceBatch
+from heedful.importance.seen import Part, Pass, PositionScores, Target, TokenScores, Vectors
+from heedful.readouts import Attended, Readout
+from heedful.readouts.pooling import SPECIAL, sum_over_pieces
+
+POSITIONS_AT_ONCE = 2048  # of a pass that keeps what its gradient needs
+
+
+class SeenTransformer(SeenReading):
+    """A reading of a Transformer, and gradients inside it."""
+
+    of = "logits"
+
+    def __init__(
+        self, judge: Judge, model: TransformerModel, readout: Readout, reading: Reading
+    ) -> None:
+        super().__init__(judge, reading)
+        self.model, self.readout = model, readout
+
+    def by_weights(self, score: Callable[[Tensor, Tensor], Tensor]) -> TokenScores:
+        """Of the predicted logit, summed over the layers, heads and rows the readout looks at."""
+        layers = self.readout.layers(self.model.layers)
+        heads = list(self.readout.heads(self.model.heads))
+
+        def read(attended: Attended, batch: PieceBatch) -> Tensor:
+            scored = [
+                attended.row(score(attended.weights[layer], attended.gradients[layer]))[:, heads]
+                for layer in layers
+            ]
+            total = torch.stack([each.sum(dim=1) for each in scored]).sum(dim=0)
+            return sum_over_pieces(total.double(), batch.word_of, self.is_token.shape[1])
+
+        rows, _ = self.model.attend(self.reading.inner, read, needs_gradients=True)
+        return torch.stack(rows) * self.is_token
+
+    def by_parts(self, score: Callable[[Part], PositionScores]) -> TokenScores:
+        """Texts of like length together; a position is a piece of a word."""
+
+        def run(batch: PieceBatch, rows: Rows) -> list[Tensor]:
+            target = self.target[torch.from_numpy(rows)].to(batch.word_of.device)
+            values = score(_Packed(self.model, batch, target)).detach().double()
+            return list(sum_over_pieces(values, batch.word_of, self.is_token.shape[1]).cpu())
+
+        packer, pieces = self.model.packer, self.reading.inner
+        found = packer.run(pieces, run, lambda longest: POSITIONS_AT_ONCE // longest)
+        return torch.stack(found) * self.is_token
+
+
+class _Packed(Part):
+    """Texts in one batch."""
+
+    def __init__(self, model: TransformerModel, batch: PieceBatch, target: Target) -> None:
+        self.model, self.batch, self.target = model, batch, target
+        self.is_word = batch.word_of != SPECIAL
+
+    def run(
+        self, change: Callable[[Vectors], Vectors] | None = None, *, is_held: bool = False
+    ) -> Pass:
+        """Embeddings to logits."""
+        model, own = self.model.model, list[Tensor]()
+
+        def noted(vectors: Vectors) -> Vectors:
+            own.append(vectors)
+            return vectors.clone() if change is None else change(vectors)
+
+        around = watching(model, Watch(holds=True, keeps=False)) if is_held else nullcontext()
+        with torch.enable_grad(), as_it_was(model), around, self.model.embedded(noted) as used:
+            logits = model(**self.batch.inputs).logits
+        return Pass(own[0], used[0], logits)

@@ -1,0 +1,177 @@
+"""What measures of importance may see of a model and some documents, whatever the model is.
+
+    subject, reading ──> Seen ── measure ──> one signed score per word
+                          └─ Part: documents that are read together, for gradients
+
+A measure names its needs; whatever gives them all can be measured. Each kind of subject gives what
+it has of the methods below and says which in a set of `Need`; nobody asks for the others.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import Enum
+from typing import ClassVar, Literal
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from heedful.errors import ConfigError
+
+Target = Int[Tensor, " batch"]
+TokenScores = Float[Tensor, "batch tokens"]
+Vectors = Float[Tensor, "batch positions size"]
+PositionScores = Float[Tensor, "batch positions"]
+Variants = Int[Tensor, " variants"]
+IsKept = Bool[Tensor, "variants tokens"]
+Of = Literal["logits", "probabilities"]
+
+
+class Need(Enum):
+    """What a measure looks at beside the words, the prediction and the shown weights."""
+
+    DELETIONS = "predictions without some of the words"
+    DECISIONS = "decisions from its states with other weights"
+    WEIGHTS = "gradients with respect to attention weights"
+    STATES = "gradients with respect to states"
+    EMBEDDINGS = "gradients with respect to word embeddings"
+    HELD_ATTENTION = "attention weights that can be held fixed"
+    OTHER_EMBEDDINGS = "a forward pass from other embeddings"
+    CLASSIFIER = "the inside of a heedful classifier"
+
+
+@dataclass(frozen=True)
+class Pass:
+    """A forward pass from embeddings: `own` as the model has them, `embedded` as they were used."""
+
+    own: Vectors
+    embedded: Vectors
+    logits: Float[Tensor, "batch classes"]
+
+
+class Part(ABC):
+    """Documents that are read together, with gradients. Positions are words or pieces of words."""
+
+    is_word: Bool[Tensor, "batch positions"]
+    target: Target
+
+    @abstractmethod
+    def run(
+        self, change: Callable[[Vectors], Vectors] | None = None, *, is_held: bool = False
+    ) -> Pass:
+        """A pass, attention held fixed if wanted (EMBEDDINGS, HELD_ATTENTION).
+
+        It starts from what `change` makes of the embeddings (OTHER_EMBEDDINGS).
+        """
+
+    def states(self) -> tuple[Vectors, Float[Tensor, "batch classes"]]:
+        """The states that attention weighs, and the logits that are made of them (STATES)."""
+        raise _not_given(Need.STATES)
+
+
+class Seen(ABC):
+    """Some documents as a model reads them."""
+
+    of: ClassVar[Of] = "probabilities"  # what lengths of gradients are of
+    is_token: Bool[Tensor, "batch tokens"]
+    target: Target  # the class that is explained
+
+    @property
+    @abstractmethod
+    def identifiers(self) -> Sequence[int]:
+        """A number for each document."""
+
+    @property
+    @abstractmethod
+    def shown(self) -> TokenScores:
+        """The weights that the model shows as its attention."""
+
+    @property
+    @abstractmethod
+    def probability(self) -> Float[Tensor, " batch"]:
+        """Of the target, in double precision."""
+
+    @abstractmethod
+    def of_kept(self, document: Variants, is_kept: IsKept) -> Float[Tensor, " variants"]:
+        """Probability of the target with only some words of a document left (DELETIONS)."""
+
+    def without_each(self) -> TokenScores:
+        """Probability of the target without each word, 0 on padding (DELETIONS)."""
+        rows, places = self.is_token.nonzero(as_tuple=True)
+        is_kept = self.is_token[rows]
+        is_kept[torch.arange(len(rows)), places] = False
+        found = self.probability.new_zeros(self.is_token.shape)
+        found[rows, places] = self.of_kept(rows, is_kept)
+        return found
+
+    def decide(
+        self, change: Callable[[TokenScores], Float[Tensor, "batch attentions tokens"]]
+    ) -> Float[Tensor, "batch attentions"]:
+        """Probability of the target with what `change` makes of the weights (DECISIONS)."""
+        raise _not_given(Need.DECISIONS)
+
+    def by_weights(self, score: Callable[[Tensor, Tensor], Tensor]) -> TokenScores:
+        """`score` of attention weights and of the gradient with respect to them (WEIGHTS)."""
+        raise _not_given(Need.WEIGHTS)
+
+    def by_parts(self, score: Callable[[Part], PositionScores]) -> TokenScores:
+        """`score` of each part, summed over the pieces of words, zero on padding."""
+        raise _not_given(Need.EMBEDDINGS)
+
+
+def through_weights(
+    decide: Callable[[Tensor, Tensor], Tensor],
+    states: Vectors,
+    weights: TokenScores,
+    target: Target,
+    score: Callable[[Tensor, Tensor], Tensor],
+) -> TokenScores:
+    """`score` of the weights and of the gradient of the target's probability; states fixed."""
+    weights = weights.detach().requires_grad_()
+    probability = target_probability(decide(states.detach(), weights), target)
+    return score(weights.detach(), gradient(probability, weights))
+
+
+def of_target(rows: Float[Tensor, "batch *more classes"], target: Target) -> Tensor:
+    """Each document's value for its own target class."""
+    index = target.view(-1, *[1] * (rows.dim() - 1)).expand(*rows.shape[:-1], 1)
+    return rows.gather(-1, index).squeeze(-1)
+
+
+def target_probability(logits: Float[Tensor, "batch *more classes"], target: Target) -> Tensor:
+    """Probability of the target class, in double precision.
+
+    A sure model's probabilities differ in digits that fp32 has not: 0.99999 and 0.99998 are 168
+    steps apart.
+    """
+    return of_target(logits.double().softmax(dim=-1), target)
+
+
+def gradient(values: Tensor, by: Tensor, retain_graph: bool = False) -> Tensor:
+    """Gradient of one value per document; zero where there is no way back.
+
+    Documents do not interact, so one backward pass over the sum serves them all.
+    """
+    (found,) = torch.autograd.grad(
+        values.sum(), by, retain_graph=retain_graph, allow_unused=True, materialize_grads=True
+    )
+    return found
+
+
+def _not_given(need: Need) -> ConfigError:
+    return ConfigError(f"this model does not give {need.value}; a measure should name it in needs.")
+
+
+@contextmanager
+def gradients_in_eval(model: nn.Module) -> Iterator[None]:
+    """Gradients of a model as it predicts: dropout off, parameters left alone."""
+    was_training = model.training
+    model.eval()
+    try:
+        # cuDNN cannot backpropagate through an LSTM in eval mode, so gradients run without it here.
+        with torch.backends.cudnn.flags(enabled=False), torch.enable_grad():
+            yield
+    finally:
+        model.train(was_training)
