@@ -8,7 +8,8 @@ import heedful
 
 SOURCE = Path(heedful.__file__).parent
 ORDER = [
-    *("errors", "visible", "terminal", "progress", "storage", "config", "registry", "runs"),
+    *("errors", "visible", "terminal", "progress", "storage", "config", "records"),
+    *("registry", "runs"),
     *("text", "model", "training"),
     *("jobs", "importance", "counterfactual", "readouts", "auditing", "analysis"),
     *("sweeps", "papers", "calibration", "plots", "report", "estimator", "api", "web", "cli"),

@@ -63,6 +63,12 @@ class Result:
             "about": plain(self.about),
         }
 
+    @classmethod
+    def read(cls, folder: RunFolder) -> "Result":
+        """What analysis.json holds: everything but the rows and figures."""
+        advice = "Make the analysis again."
+        return folder.read_record(runs.ANALYSIS, cls, schema=SCHEMA, advice=advice)
+
     def to_frame(self) -> "DataFrame":
         """The rows, in the columns that docs/analysis.md describes."""
         import pandas
