@@ -212,7 +212,7 @@ def _documents(
     from heedful.analysis.semeval import PREFIX, read_semeval
     from heedful.auditing.run_audit import new_documents
     from heedful.cli import show
-    from heedful.cli.audit import documents_to_audit
+    from heedful.cli.audit_input import documents_to_audit
     from heedful.training.task import find_corpus
 
     if data.startswith(PREFIX):
