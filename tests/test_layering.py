@@ -104,6 +104,17 @@ def test_there_is_no_drawer_for_odds_and_ends():
     assert not names & {"utils", "util", "helpers", "common", "misc"}
 
 
+def classes_of(module: str) -> set[str]:
+    tree = ast.parse(MODULES[module].read_text())
+    return {node.name for node in tree.body if isinstance(node, ast.ClassDef)}
+
+
+def test_a_name_of_the_audits_protocol_means_nothing_else():
+    protocol = "heedful.auditing.subjects.base"
+    twice = {m: classes_of(m) & classes_of(protocol) for m in MODULES if m != protocol}
+    assert {module: names for module, names in twice.items() if names} == {}
+
+
 FEWEST_LINES = 40  # of a module that only one other module imports
 MOST_PLOT_LINES = 400
 
