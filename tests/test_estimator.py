@@ -1,4 +1,3 @@
-import inspect
 import pickle
 import subprocess
 import sys
@@ -16,7 +15,6 @@ from sklearn.preprocessing import FunctionTransformer
 import heedful
 from heedful.errors import ConfigError, DataError, RunError
 from heedful.estimator import as_texts
-from heedful.training.settings import STAGE_OF, Settings
 
 SMALL = {
     "encoder": "embedding",
@@ -36,14 +34,6 @@ def texts_and_labels(planted):
 @pytest.fixture(scope="module")
 def fitted(texts_and_labels):
     return heedful.Classifier(**SMALL).fit(*texts_and_labels)
-
-
-def test_defaults_are_those_of_the_settings_classes():
-    defaults = {
-        name: parameter.default
-        for name, parameter in inspect.signature(heedful.Classifier).parameters.items()
-    }
-    assert Settings().with_(**{name: defaults[name] for name in STAGE_OF}) == Settings()
 
 
 def test_probabilities_predictions_and_score_agree(fitted, planted, texts_and_labels):

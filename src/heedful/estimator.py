@@ -8,6 +8,7 @@ import inspect
 import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -22,6 +23,7 @@ from heedful.importance.base import Measure
 from heedful.importance.explanation import USUAL_MEASURES, Explanation
 from heedful.importance.explanation import explain as explain_text
 from heedful.model.alignments import Alignment
+from heedful.model.build import ModelSettings
 from heedful.model.classifier import Pooling, TextClassifier
 from heedful.model.encoders import EncoderSettings
 from heedful.model.hub import check_folder
@@ -30,6 +32,8 @@ from heedful.model.projections import Projection
 from heedful.runs import CONFIG, RunFolder
 from heedful.text.documents import Corpus, Document, Documents, Split, share_out
 from heedful.text.labels import doubtful_labels
+from heedful.text.tokenize import TextSettings
+from heedful.training.fit import TrainingSettings
 from heedful.training.optimizers import OptimizerSettings
 from heedful.training.progress import EpochLines
 from heedful.training.recipe import Recipe
@@ -45,6 +49,7 @@ Labels = Collection[object]
 """As many labels as texts: words, numbers or booleans."""
 
 
+@dataclass(eq=False, repr=False)  # scikit-learn compares and prints estimators in its own way
 class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A text classifier with attention.
 
@@ -53,70 +58,37 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     which document them. `dev_share` of the documents given to `fit` choose the best epoch.
     """
 
-    def __init__(
-        self,
-        encoder: str | EncoderSettings = "bilstm",
-        alignment: str | Alignment = "additive",
-        projection: str | Projection = "softmax",
-        recipe: str | Recipe = "standard",
-        optimizer: str | OptimizerSettings = "amsgrad",
-        *,
-        pooling: Pooling = "attention",
-        keys: str = "shared",
-        query: Literal["learned", "text"] = "learned",
-        embedding_size: int = 100,
-        embedding_bound: float = 0.1,
-        vectors: str | Path | None = None,
-        freeze_vectors: bool = False,
-        dropout: float = 0.5,
-        output: str | OutputSettings = "linear",
-        output_bias: bool = True,
-        split: Split = "words",
-        lowercase: bool = True,
-        fold_digits: bool = False,
-        min_documents: int = 2,
-        max_vocabulary: int = 50_000,
-        max_words: int = 500,
-        batch_size: int = 32,
-        patience: int | None = 3,
-        select_by: Literal["accuracy", "loss"] = "accuracy",
-        gradient_clip: float | None = 5.0,
-        class_weights: Literal["none", "balanced"] = "none",
-        seed: int = 1,
-        dev_share: float = 0.1,
-        device: str = "cpu",
-        show_progress: bool = False,
-    ) -> None:
-        self.encoder = encoder
-        self.alignment = alignment
-        self.projection = projection
-        self.recipe = recipe
-        self.optimizer = optimizer
-        self.pooling = pooling
-        self.keys = keys
-        self.query = query
-        self.embedding_size = embedding_size
-        self.embedding_bound = embedding_bound
-        self.vectors = vectors
-        self.freeze_vectors = freeze_vectors
-        self.dropout = dropout
-        self.output = output
-        self.output_bias = output_bias
-        self.split = split
-        self.lowercase = lowercase
-        self.fold_digits = fold_digits
-        self.min_documents = min_documents
-        self.max_vocabulary = max_vocabulary
-        self.max_words = max_words
-        self.batch_size = batch_size
-        self.patience = patience
-        self.select_by = select_by
-        self.gradient_clip = gradient_clip
-        self.class_weights = class_weights
-        self.seed = seed
-        self.dev_share = dev_share
-        self.device = device
-        self.show_progress = show_progress
+    encoder: str | EncoderSettings = "bilstm"
+    alignment: str | Alignment = "additive"
+    projection: str | Projection = "softmax"
+    recipe: str | Recipe = "standard"
+    optimizer: str | OptimizerSettings = "amsgrad"
+    _: KW_ONLY
+    pooling: Pooling = ModelSettings.pooling
+    keys: str = ModelSettings.keys
+    query: Literal["learned", "text"] = ModelSettings.query
+    embedding_size: int = ModelSettings.embedding_size
+    embedding_bound: float = ModelSettings.embedding_bound
+    vectors: str | Path | None = ModelSettings.vectors
+    freeze_vectors: bool = ModelSettings.freeze_vectors
+    dropout: float = ModelSettings.dropout
+    output: str | OutputSettings = "linear"
+    output_bias: bool = ModelSettings.output_bias
+    split: Split = TextSettings.split
+    lowercase: bool = TextSettings.lowercase
+    fold_digits: bool = TextSettings.fold_digits
+    min_documents: int = TextSettings.min_documents
+    max_vocabulary: int = TextSettings.max_vocabulary
+    max_words: int = TextSettings.max_words
+    batch_size: int = TrainingSettings.batch_size
+    patience: int | None = TrainingSettings.patience
+    select_by: Literal["accuracy", "loss"] = TrainingSettings.select_by
+    gradient_clip: float | None = TrainingSettings.gradient_clip
+    class_weights: Literal["none", "balanced"] = TrainingSettings.class_weights
+    seed: int = TrainingSettings.seed
+    dev_share: float = 0.1
+    device: str = "cpu"
+    show_progress: bool = False
 
     def fit(
         self,

@@ -31,7 +31,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from heedful.errors import RunError
+from heedful.errors import ConfigError, RunError
+from heedful.records import Record, read_record
 from heedful.storage import (
     check_no_file,
     environment_failures,
@@ -64,8 +65,6 @@ PER_EXAMPLE = "per_example.parquet"
 READINGS = "readings.json"
 ANALYSIS = "analysis.json"
 ROWS = "rows.parquet"
-PROBE = "probe.json"
-PROBE_ROWS = "probe.parquet"
 CELL = "cell.json"
 ANALYSES = "analyses.parquet"
 REPRODUCTION = "reproduction.json"
@@ -166,6 +165,23 @@ class RunFolder:
         if not isinstance(value, dict):
             raise RunError(f"{self.path / name} should hold a JSON object.")
         return value
+
+    def read_record(
+        self, name: str, kind: type[Record], *, advice: str, schema: int | None = None
+    ) -> Record:
+        """A JSON object as a record; `advice` says what to do with a file that does not fit."""
+        stored = self.read_json(name)
+        if schema is not None and stored.get("schema") != schema:
+            raise RunError(
+                f"{self.path / name} has schema {stored.get('schema')!r}, and this version reads "
+                f"{schema}. {advice}"
+            )
+        try:
+            return read_record(kind, stored)
+        except ConfigError as error:
+            raise RunError(
+                f"{self.path / name} is not as heedful wrote it: {error} {advice}"
+            ) from None
 
     def write_json(self, name: str, value: Mapping[str, Any]) -> None:
         """Write a JSON object."""

@@ -3,26 +3,25 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from heedful.analysis.instruments.shortcuts import Shortcuts, probe_shortcuts
 from heedful.analysis.shortcuts.arms import arms
 from heedful.analysis.shortcuts.findings import Probe
 from heedful.analysis.shortcuts.outcomes import Finding, OfSeed, Outcome, Truth
-from heedful.analysis.shortcuts.probe import ShortcutSettings, probe_shortcuts
 from heedful.auditing.bootstrap import BootstrapSettings, Estimate, over_seeds
 from heedful.errors import ConfigError, DataError
-from heedful.model.projections import KHot, sparsemax
 from heedful.text.datasets.planted import Planted
 from heedful.training.task import Labelled, Task
 
-QUICK = ShortcutSettings(
+QUICK = Shortcuts(
     seeds=(1, 2),
     epochs=6,
     documents=320,
     embedding_size=16,
     batch_size=32,
     learning_rate=0.03,
-    bootstrap=BootstrapSettings(resamples=200),
+    resamples=200,
 )
-HARD = replace(QUICK, seeds=(1,), mask=KHot(k=1), documents=100, epochs=1)
+HARD = replace(QUICK, seeds=(1,), mask="k-hot:k=1", documents=100, epochs=1)
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +66,7 @@ def test_only_mask_neutral_counts_effective_documents(probe):
 
 
 def test_mean_masks_are_distributions_for_each_arm_seed_and_label(probe):
-    frame = probe.to_frame()
+    frame = probe.to_result().to_frame()
     assert list(frame["arm"].unique()) == list(arms)
     assert len(frame) == len(arms) * 2 * 2 * 4
     sums = frame.groupby(["arm", "seed", "label"])["mean_weight"].sum()
@@ -84,12 +83,12 @@ def test_the_sentence_tells_what_was_found(probe):
 
 
 def test_seeds_decide_everything_with_hard_masks_too(task, probe):
-    first, again = (probe_shortcuts(task, HARD, split="spaces").to_dict() for _ in range(2))
-    assert first == again
+    first, again = (probe_shortcuts(task, HARD, split="spaces") for _ in range(2))
+    assert first.to_result().to_dict() == again.to_result().to_dict()
     for arm, finding in probe.arms.items():
         assert finding.seeds[0].mean_weights != finding.seeds[1].mean_weights, arm
     # With one token kept, the mean weight of a token is the share of documents that take it.
-    counts = np.array(first["arms"]["random"]["seeds"][0]["mean_weights"]) * 150
+    counts = np.array(first.arms["random"].seeds[0].mean_weights) * 150
     np.testing.assert_allclose(counts, counts.round(), atol=1e-4)
 
 
@@ -118,15 +117,15 @@ def test_intervals_are_over_seeds_as_well_as_documents():
     [
         ({"seeds": ()}, "seeds should name at least one seed"),
         ({"seeds": (1, 1)}, "the same seed is given twice: 1, 1"),
-        ({"mask": sparsemax}, "the mask should be softmax or k-hot"),
-        ({"mask": KHot(k=4)}, "k-hot with k = 4 takes all of 4 tokens"),
+        ({"mask": "sparsemax"}, "the mask should be softmax or k-hot"),
+        ({"mask": "k-hot:k=4"}, "k-hot with k = 4 takes all of 4 tokens"),
         ({"tokens": 1}, "tokens should lie in 2 to below 65, not 1"),
         ({"epochs": 0}, "epochs should be at least 1, not 0"),
     ],
 )
 def test_settings_that_make_no_experiment_are_refused(changes, sentence):
     with pytest.raises(ConfigError, match=sentence):
-        replace(ShortcutSettings(), **changes)
+        replace(Shortcuts(), **changes)
 
 
 def test_one_label_or_no_test_documents_are_refused(task):

@@ -8,16 +8,17 @@ import pytest
 FAST = ["--epochs", "1", "--seeds", "7", "--documents", "100"]
 
 
-def test_a_probe_ends_in_a_sentence_and_a_line_per_arm(heedful, data):
+ARMS = ["ordinary", "learned", "random", "frozen", "random-pretrained", "mask-neutral"]
+
+
+def test_a_probe_says_a_sentence_and_then_a_line_per_arm(heedful, data):
     answer = heedful("probe", "shortcuts", data, *FAST)
     assert answer.code == 0, answer.err
     assert answer.out.startswith("On these documents ")
-    assert "60 test documents, 100 to train on, 1 seed\n" in answer.out
-    lines = [line.split()[0] for line in answer.out.splitlines() if re.search(r"\d%", line[18:27])]
-    assert lines == [
-        *("ordinary", "learned", "random", "frozen", "random-pretrained", "mask-neutral"),
-        "commonest",
-    ]
+    assert "60 test documents, 100 to train on, 1 seed." in answer.out
+    table = answer.out.split("\n\n")[1].splitlines()
+    assert table[0].split()[:4] == ["arm", "accuracy", "leak", "gain"]
+    assert [line.split()[0] for line in table[1:]] == ARMS
     assert re.search(r"^seed 7, learned: [\d.]+% right$", answer.err, re.M)
 
 
@@ -25,10 +26,11 @@ def test_files_and_json_say_the_same(heedful, data):
     answer = heedful("probe", "shortcuts", data, *FAST, "-o", "out", "--json", "--quiet")
     assert answer.code == 0, answer.err
     assert answer.err == ""
-    saved = json.loads(Path("out/probe.json").read_text())
+    saved = json.loads(Path("out/analysis.json").read_text())
     assert saved == json.loads(answer.out)
     assert saved["about"]["settings"]["seeds"] == [7]
-    frame = pandas.read_parquet("out/probe.parquet")
+    assert [row["arm"] for row in saved["summary"]] == ARMS
+    frame = pandas.read_parquet("out/rows.parquet")
     assert frame.columns.tolist() == [
         *("arm", "seed", "label", "token", "mean_weight", "accuracy", "majority_accuracy"),
         *("gain", "told", "effective_documents"),
@@ -37,6 +39,21 @@ def test_files_and_json_say_the_same(heedful, data):
     assert saved["conclusion"] in page
     assert "http://" not in page.split("<script>")[0]
     assert page.count('role="img"') == 2
+
+
+def test_the_probe_is_one_of_the_analyses(heedful, data):
+    names = json.loads(heedful("list", "analyses", "--json").out)["analyses"]
+    assert "shortcuts" in [row["name"] for row in names]
+    spec = "shortcuts:epochs=1:seeds=7:documents=100"
+    by_analyse = heedful("analyse", spec, data, "--json", "--quiet")
+    assert by_analyse.code == 0, by_analyse.err
+    by_probe = heedful("probe", "shortcuts", data, *FAST, "--json", "--quiet")
+    found, probed = json.loads(by_analyse.out), json.loads(by_probe.out)
+    for part in ("conclusion", "summary", "tables"):
+        assert found[part] == probed[part]
+    answer = heedful("analyse", "shortcuts", data, "--encoder", "bilstm")
+    assert answer.code == 2
+    assert "shortcuts has options of its own, as in shortcuts:epochs=6." in answer.err
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def trained(planted, request) -> Trained:
 
 
 @pytest.fixture(scope="module")
-def reading(trained) -> what_if.Reading:
+def reading(trained) -> what_if.EditedText:
     return what_if.read(trained, TEXT)
 
 

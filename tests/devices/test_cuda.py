@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from heedful.analysis.shortcuts.probe import ShortcutSettings, probe_shortcuts
+from heedful.analysis.instruments.shortcuts import Shortcuts, probe_shortcuts
 from heedful.auditing.audit import audit
 from heedful.auditing.questions import AuditSettings
 from heedful.auditing.run_audit import AuditPlan
@@ -161,7 +161,7 @@ def test_memory_that_runs_short_is_shared_out(tiny):
 
 def test_the_probe_runs_there():
     task = Task.from_corpus(CORPUS, {})
-    settings = ShortcutSettings(seeds=(1,), epochs=1)
+    settings = Shortcuts(seeds=(1,), epochs=1)
     assert probe_shortcuts(task, settings, device="cuda").arms
 
 

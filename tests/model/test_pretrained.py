@@ -14,6 +14,7 @@ from heedful.errors import ConfigError, EnvironmentFailure, HeedfulError, RunErr
 from heedful.model import pretrained
 from heedful.model.encoders import Pretrained, encoders
 from heedful.model.pretrained import PretrainedSource
+from heedful.runs import RunFolder
 from heedful.text.batching import Batches
 from heedful.text.documents import Document, Documents
 from heedful.text.pieces import WordPieces
@@ -185,11 +186,10 @@ def test_a_frozen_one_learns_nothing_and_drops_nothing_out():
     assert all(p.requires_grad for p in tuned.encoder.parameters())
 
 
-def test_what_is_known_of_a_source_survives_json():
-    source = tiny_source()
-    assert PretrainedSource.from_json(source.to_json()) == source
-    with pytest.raises(RunError, match="damaged"):
-        PretrainedSource.from_json('{"name": "x"}')
+def test_what_is_known_of_a_source_survives_json(tmp_path):
+    source, folder = tiny_source(), RunFolder(tmp_path)
+    folder.write_bytes("source.json", source.to_json().encode())
+    assert folder.read_record("source.json", PretrainedSource, advice="") == source
 
 
 def test_with_it_come_small_steps_unless_something_else_is_said():

@@ -98,7 +98,22 @@ def analysis_figures() -> dict[str, plots.Figure]:
         | {"tau_leave-one-out": np.nan if n == 0 else rng.uniform(0, 1)}
         for n in range(60)
     )
+    arms = pd.DataFrame(
+        {"arm": arm, "seed": seed, "accuracy": 0.6, "majority_accuracy": 0.5}
+        | ({"low": 0.55, "high": 0.65} if seed is None else {})
+        for arm in ("ordinary", "learned", "random")
+        for seed in (None, 1, 2)
+    )
+    masks = pd.DataFrame(
+        {"arm": arm, "seed": seed, "label": label, "token": token, "mean_weight": 0.25}
+        for arm in ("learned", "random")
+        for seed in (1, 2)
+        for label in KINDS[:2]
+        for token in (1, 2, 3, 4)
+    )
     return {
+        "arm_accuracies": plots.arm_accuracies(arms),
+        "mask_by_label": plots.mask_by_label(masks),
         "agreement_by_class": plots.agreement_by_class(agreement),
         "flow_terms": plots.flow_terms(words),
         "flow_scores": plots.flow_scores(words),

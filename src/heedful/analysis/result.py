@@ -50,6 +50,7 @@ class Result:
     notes: tuple[str, ...] = ()  # what is approximate or was left out, in sentences
     about: dict[str, Any] = field(default_factory=dict)  # of what: run, data, settings, seeds
     figures: tuple[FigureSpec, ...] = ()  # in the order of the report
+    conclusion: str = ""  # what it comes to, in words, where that can be said
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the rows and figures, as plain data."""
@@ -57,11 +58,18 @@ class Result:
             "schema": SCHEMA,
             "analysis": self.analysis,
             "asks": self.asks,
+            **({"conclusion": self.conclusion} if self.conclusion else {}),
             "summary": plain(list(self.summary)),
             "tables": {name: plain(list(rows)) for name, rows in self.tables.items()},
             "notes": list(self.notes),
             "about": plain(self.about),
         }
+
+    @classmethod
+    def read(cls, folder: RunFolder) -> "Result":
+        """What analysis.json holds: everything but the rows and figures."""
+        advice = "Make the analysis again."
+        return folder.read_record(runs.ANALYSIS, cls, schema=SCHEMA, advice=advice)
 
     def to_frame(self) -> "DataFrame":
         """The rows, in the columns that docs/analysis.md describes."""

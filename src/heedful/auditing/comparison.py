@@ -9,7 +9,7 @@ import numpy as np
 
 from heedful.auditing.bootstrap import DEFAULT_BOOTSTRAP, BootstrapSettings, paired_difference
 from heedful.auditing.questions import audit_tests
-from heedful.auditing.results import Audit, Table
+from heedful.auditing.results import Audit, Table, plain
 from heedful.errors import DataError
 
 ACCURACY = (
@@ -34,8 +34,6 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data."""
-        from heedful.auditing.results import plain
-
         return {
             "verdicts": {name: audit.verdict for name, audit in self.audits.items()},
             "scores": plain(list(self.scores)),

@@ -20,9 +20,10 @@ from heedful.auditing import operating_points
 from heedful.auditing.bootstrap import Score
 from heedful.auditing.metrics.base import Better
 from heedful.auditing.operating_points import OperatingPoint, OperatingPoints
-from heedful.auditing.results_schema import check_stored
+from heedful.auditing.results_schema import About, Calibration, Evidence, Plain
 from heedful.auditing.verdict import SENTENCES, Judgement, Verdict
-from heedful.errors import ConfigError, RunError, UnknownName, missing_packages_named, percent
+from heedful.errors import RunError, UnknownName, missing_packages_named, percent
+from heedful.records import none_as, read_record
 from heedful.runs import RunFolder
 from heedful.text.documents import whole_characters
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 SCHEMA = 2
+NOT_ASKED = "not asked"  # in the file, of a question without a judgement
 AT_CHANCE = "accuracy_at_chance"  # the sentence, among the facts about an audit
 Column = Float[ndarray, " documents"]
 Table = tuple[Mapping[str, Any], ...]
@@ -57,7 +59,7 @@ class Answer:
 
     question: str
     asks: str
-    judgement: Judgement | None  # None: not asked
+    judgement: Judgement | None = field(metadata=none_as(NOT_ASKED))
     tests: tuple[TestResult, ...]
     reason: str = ""  # why it was not asked
 
@@ -224,18 +226,7 @@ class Audit:
             raise RunError(
                 f"{path} holds no audit: {runs.AUDIT} is missing. Make one with `heedful audit`."
             )
-        stored = folder.read_json(runs.AUDIT)
-        if stored.get("schema") != SCHEMA:
-            raise RunError(
-                f"{folder.path / runs.AUDIT} has schema {stored.get('schema')!r}, and this version "
-                f"reads {SCHEMA}. Audit again."
-            )
-        try:
-            check_stored(stored)
-        except ConfigError as error:
-            raise RunError(
-                f"{folder.path / runs.AUDIT} is not as heedful wrote it: {error} Audit again."
-            ) from None
+        stored = StoredAudit.read(folder)
         try:
             frame = pandas.read_parquet(io.BytesIO(folder.read_bytes(runs.PER_EXAMPLE)))
             return cls._from(stored, frame)
@@ -246,26 +237,70 @@ class Audit:
             ) from None
 
     @classmethod
-    def _from(cls, stored: dict[str, Any], frame: "DataFrame") -> "Audit":
+    def _from(cls, stored: "StoredAudit", frame: "DataFrame") -> "Audit":
         described = {name: tuple(frame.pop(name)) for name in ("text", "label", "prediction")}
         labels = (label if isinstance(label, str) else None for label in described["label"])
         if not all(isinstance(one, str) for one in (*described["text"], *described["prediction"])):
             raise ValueError("a text or a prediction is no string")
         return cls(
-            verdict=stored["verdict"],
-            answers=tuple(map(_read_answer, stored["answers"])),
+            verdict=stored.verdict,
+            answers=stored.answers,
             texts=described["text"],
             labels=tuple(labels),
             predictions=described["prediction"],
             columns={str(name): frame[name].to_numpy(dtype=np.float64) for name in frame},
-            evidence={name: tuple(rows) for name, rows in stored["evidence"].items()},
-            shown=tuple(map(_read_shown, stored["shown"])),
-            instead=stored["instead"],
-            single_words=stored["documents_of_one_word"],
-            available=stored["documents_available"],
-            about=stored["about"],
-            settings=stored["settings"],
-            calibration=_read_calibration(stored),
+            evidence=stored.tables,
+            shown=stored.shown,
+            instead=stored.instead,
+            single_words=stored.documents_of_one_word,
+            available=stored.documents_available,
+            about=dict(stored.about),
+            settings=stored.settings,
+            calibration=stored.operating_points,
+        )
+
+
+@dataclass(frozen=True)
+class StoredAudit:
+    """What audit.json holds: an audit without its rows per document."""
+
+    verdict: Verdict
+    instead: str
+    documents: int
+    documents_available: int
+    documents_of_one_word: int
+    answers: tuple[Answer, ...]
+    about: About
+    settings: dict[str, Any]
+    evidence: Evidence
+    shown: tuple[ShownDocument, ...]
+    cuts: dict[str, float] = field(default_factory=dict)
+    calibration: Calibration | None = None
+
+    def __post_init__(self) -> None:
+        read_record(dict[str, list[dict[str, Plain]]], self.evidence, "evidence")
+
+    @property
+    def tables(self) -> dict[str, Table]:
+        """The tables of its evidence."""
+        return {name: tuple(rows) for name, rows in self.evidence.items()}  # type: ignore[arg-type]
+
+    @classmethod
+    def read(cls, folder: RunFolder) -> "StoredAudit":
+        """The audit.json of a folder."""
+        return folder.read_record(runs.AUDIT, cls, schema=SCHEMA, advice="Audit again.")
+
+    @property
+    def operating_points(self) -> OperatingPoints:
+        """What it was judged by; the oldest hold nothing but cuts, which nobody had measured."""
+        if self.calibration is not None:
+            return OperatingPoints.from_dict(self.calibration)
+        questions = {test.name: one.question for one in self.answers for test in one.tests}
+        return OperatingPoints(
+            tuple(
+                OperatingPoint(questions.get(test, ""), test, cut, True, None, None, None)
+                for test, cut in self.cuts.items()
+            )
         )
 
 
@@ -283,60 +318,4 @@ def plain(value: Any) -> Any:
 def _plain_answer(answer: Answer) -> dict[str, Any]:
     tests = [plain(asdict(test)) for test in answer.tests]
     facts = {"question": answer.question, "asks": answer.asks, "reason": answer.reason}
-    return {**facts, "judgement": answer.judgement or "not asked", "tests": tests}
-
-
-def _read_calibration(stored: dict[str, Any]) -> OperatingPoints:
-    """What an audit was judged by; the oldest hold nothing but cuts, which nobody had measured."""
-    if "calibration" in stored:
-        return OperatingPoints.from_dict(stored["calibration"])
-    questions = {
-        test["name"]: answer["question"] for answer in stored["answers"] for test in answer["tests"]
-    }
-    return OperatingPoints(
-        tuple(
-            OperatingPoint(questions.get(test, ""), test, float(cut), True, None, None, None)
-            for test, cut in stored.get("cuts", {}).items()
-        )
-    )
-
-
-def _read_answer(stored: dict[str, Any]) -> Answer:
-    judgement = None if stored["judgement"] == "not asked" else stored["judgement"]
-    tests = tuple(map(_read_test, stored["tests"]))
-    return Answer(stored["question"], stored["asks"], judgement, tests, stored["reason"])
-
-
-def _read_test(stored: dict[str, Any]) -> TestResult:
-    return TestResult(**{**stored, "score": _read_score(stored["score"])})
-
-
-def _read_score(stored: dict[str, Any]) -> Score:
-    def number(value: float | None) -> float:
-        return math.nan if value is None else float(value)
-
-    def interval(pair: list[float | None]) -> tuple[float, float]:
-        return (number(pair[0]), number(pair[1]))
-
-    return Score(
-        value=number(stored["value"]),
-        floor=number(stored["floor"]),
-        ceiling=number(stored["ceiling"]),
-        score=number(stored["score"]),
-        interval=interval(stored["interval"]),
-        spread_interval=interval(stored["spread_interval"]),
-        documents=stored["documents"],
-        left_out=stored["left_out"],
-    )
-
-
-def _read_shown(stored: dict[str, Any]) -> ShownDocument:
-    offsets = tuple((start, end) for start, end in stored["offsets"])
-    scores = {
-        measure: tuple(math.nan if number is None else float(number) for number in numbers)
-        for measure, numbers in stored["scores"].items()
-    }
-    probability = float(stored["probability"])
-    return ShownDocument(
-        **{**stored, "probability": probability, "offsets": offsets, "scores": scores}
-    )
+    return {**facts, "judgement": answer.judgement or NOT_ASKED, "tests": tests}

@@ -64,10 +64,8 @@ def analyse(
     """
     from dataclasses import replace
 
-    from heedful import runs
     from heedful.analysis.instruments import analyses
     from heedful.analysis.instruments.base import OfHistory, OfRun, OfTraining
-    from heedful.cli import show
     from heedful.config import within
     from heedful.runs import RunFolder
 
@@ -79,6 +77,8 @@ def analyse(
     flags = {"encoder": encoder, "alignment": alignment, "profile": profile, "epochs": epochs}
     columns = {"text": text, "label": label, "data_dir": data_dir}
     if isinstance(analysis, OfTraining):
+        if not analysis.takes_settings:
+            _refuse(analysis, {**flags, "set": set_, "seed": seed})
         data = given[0] if given else None
         found = _of_training(analysis, data, columns, flags, seed, set_ or [], device, quiet)
     else:
@@ -90,6 +90,14 @@ def analyse(
             found = _of_run(analysis, given, columns, seed or 0, device, quiet)
     about = {"looked_at": " ".join(given) or "made-up corpora"}
     found = replace(found, about={**about, **_options(analysis), **found.about})
+    finish(found, output, json)
+
+
+def finish(found: "Result", output: Path | None, json: bool) -> None:
+    """Save what an analysis found, show it and write its report."""
+    from heedful import runs
+    from heedful.cli import show
+
     if output is not None:
         found.save(output)
     if json:
@@ -130,11 +138,14 @@ def _arguments(analysis: "Analysis", given: list[str]) -> list[str]:
 
 
 def _refuse(analysis: "Analysis", flags: dict[str, Any]) -> None:
+    from heedful.analysis.instruments.base import OfTraining
     from heedful.errors import UsageError
 
+    trains = isinstance(analysis, OfTraining)
+    instead = f"has options of its own, as in {analysis.name}:epochs=6" if trains else "reads a run"
     for flag, value in flags.items():
-        if value:
-            raise UsageError(f"--{flag} is for analyses that train; {analysis.name} reads a run.")
+        if value is not None and value != []:
+            raise UsageError(f"--{flag} is for analyses that train; {analysis.name} {instead}.")
 
 
 def _of_training(
@@ -212,7 +223,7 @@ def _documents(
     from heedful.analysis.semeval import PREFIX, read_semeval
     from heedful.auditing.run_audit import new_documents
     from heedful.cli import show
-    from heedful.cli.audit import documents_to_audit
+    from heedful.cli.audit_input import documents_to_audit
     from heedful.training.task import find_corpus
 
     if data.startswith(PREFIX):
@@ -243,7 +254,7 @@ def _show(found: "Result") -> None:
     from heedful.analysis.tables import in_words, lines
     from heedful.cli import show
 
-    show.result(f"{found.asks}\n")
+    show.result(f"{found.conclusion or found.asks}\n")
     for line in lines(in_words(found.summary)):
         show.result(line)
     if found.notes:

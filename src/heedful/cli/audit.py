@@ -19,9 +19,7 @@ from heedful.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from heedful.auditing.folder import AuditFolder
     from heedful.auditing.results import Audit
-    from heedful.text.documents import Documents
 
 
 @holds_output
@@ -99,6 +97,7 @@ def audit(
     from heedful.auditing.subjects.other_model import TrainedJudge
     from heedful.cli import show
     from heedful.cli.audit_hf import HF, audit_transformer, refuse_options
+    from heedful.cli.audit_input import documents_to_audit, enter
     from heedful.cli.deep import Deep
     from heedful.config import at_least, check, seconds_in
     from heedful.errors import UsageError
@@ -188,43 +187,3 @@ def _report(result: "Audit", output: Path | None, json: bool, fail_on: str | Non
     is_bad = result.verdict == "may-not" or (fail_on == "not-safe" and result.verdict != "may")
     if fail_on is not None and is_bad:
         raise typer.Exit(1)
-
-
-def documents_to_audit(
-    data: str, text: str | None, label: str | None, data_dir: Path | None
-) -> "tuple[Documents, int | None]":
-    """The documents to audit on, a file's or the test part of a corpus; how long rationales are in
-    its training part, if there is one."""
-    from heedful.auditing.measuring import mean_rationale_words
-    from heedful.cli import show
-    from heedful.errors import DataError
-    from heedful.text.readers import read_documents
-    from heedful.training.task import find_corpus
-
-    if Path(data).is_file():
-        found, notes = read_documents(data, text, label, needs_labels=False)
-        for sentence in notes:
-            show.note(f"note: {sentence}")
-        return found, None
-    corpus = find_corpus(data, text=text, label=label, data_dir=data_dir, test_share=0.0)
-    if not len(corpus.test):
-        raise DataError(f"{data} has no test part to audit on. Give a file of documents.")
-    has_marks = any(document.rationale for document in corpus.train)
-    return corpus.test, mean_rationale_words(corpus.train) if has_marks else None
-
-
-def enter(output: Path | None, resume: bool, quiet: bool) -> "AuditFolder | None":
-    """The folder of an audit, if it may be written into."""
-    from heedful.auditing.folder import AuditFolder
-    from heedful.cli import show
-    from heedful.errors import UsageError
-
-    if output is None:
-        if resume:
-            raise UsageError("--resume goes on with what is kept in a folder: give it with -o.")
-        return None
-    place = AuditFolder(output)
-    note = place.check(resume)
-    if note and not quiet:
-        show.note(f"note: {note}")
-    return place

@@ -51,7 +51,7 @@ def audit_transformer(
     from heedful.auditing.subjects.huggingface.loading import load_transformer
     from heedful.auditing.subjects.huggingface.readings import ReadingAudits, subjects_of
     from heedful.cli import show
-    from heedful.cli.audit import enter
+    from heedful.cli.audit_input import enter
     from heedful.model.hub import quieten
     from heedful.readouts import readouts
 

@@ -55,7 +55,7 @@ def compare(
     from heedful.auditing.results import Audit
     from heedful.auditing.subjects.classifier import ClassifierSubject
     from heedful.cli import show
-    from heedful.cli.audit import documents_to_audit
+    from heedful.cli.audit_input import documents_to_audit
     from heedful.config import at_least
     from heedful.errors import UsageError
     from heedful.runs import RunFolder

@@ -27,8 +27,8 @@ Weights = Float[ndarray, " words"]
 
 
 @dataclass(frozen=True)
-class Reading:
-    """A text, or what is left of it, as a model reads it."""
+class EditedText:
+    """A text without some of its words, as a model reads it."""
 
     text: str
     offsets: Int[ndarray, "all_words 2"]  # of all its words, also of those that are deleted
@@ -61,7 +61,7 @@ class WhatIf:
 
 @in_full()
 @torch.no_grad()
-def read(trained: Trained, text: str, deleted: Sequence[int] = ()) -> Reading:
+def read(trained: Trained, text: str, deleted: Sequence[int] = ()) -> EditedText:
     """A text as a model reads it once the words at some places are deleted."""
     model = trained.model
     if not isinstance(model, AttentionClassifier):
@@ -88,12 +88,12 @@ def read(trained: Trained, text: str, deleted: Sequence[int] = ()) -> Reading:
     if not is_kept.all():
         kept = torch.from_numpy(is_kept).unsqueeze(0).to(batch.is_token.device)
         batch = batch.kept(torch.zeros(1, dtype=torch.long, device=kept.device), kept)
-    return Reading(text, offsets, is_kept, trained.classes, model, batch, model(batch))
+    return EditedText(text, offsets, is_kept, trained.classes, model, batch, model(batch))
 
 
 @in_full()
 @torch.no_grad()
-def decide(reading: Reading, weights: Sequence[float] | Weights | None = None) -> WhatIf:
+def decide(reading: EditedText, weights: Sequence[float] | Weights | None = None) -> WhatIf:
     """The prediction under the given shares of attention, or under the model's own."""
     own = reading.trace.weights
     given = own if weights is None else _shares(reading, weights).to(own).unsqueeze(0)
@@ -109,7 +109,7 @@ def decide(reading: Reading, weights: Sequence[float] | Weights | None = None) -
 
 
 @in_full()
-def other_weights(reading: Reading, name: str, seed: int = 0) -> Weights:
+def other_weights(reading: EditedText, name: str, seed: int = 0) -> Weights:
     """Weights of a counterfactual by its name, drawn with a seed.
 
     Of an adversary's candidates the farthest that keeps the prediction, or else the one that moves
@@ -127,7 +127,7 @@ def other_weights(reading: Reading, name: str, seed: int = 0) -> Weights:
     return best.weights
 
 
-def _shares(reading: Reading, weights: Sequence[float] | Weights) -> torch.Tensor:
+def _shares(reading: EditedText, weights: Sequence[float] | Weights) -> torch.Tensor:
     given = np.asarray(weights, dtype=np.float64)
     words = int(reading.is_kept.sum())
     if given.shape != (words,):

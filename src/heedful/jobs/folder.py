@@ -30,6 +30,19 @@ OUTPUT = "output.txt"
 
 
 @dataclass(frozen=True)
+class Done:
+    """What is kept of a job that was begun or done."""
+
+    fingerprint: Fingerprint
+    seconds: float = 0.0
+
+    @classmethod
+    def read(cls, folder: RunFolder, name: str = DONE) -> "Done":
+        """What a folder keeps of its job."""
+        return folder.read_record(name, cls, advice="Remove the folder, so that it is done again.")
+
+
+@dataclass(frozen=True)
 class JobFolder:
     """A folder and the fingerprint of the work that belongs there."""
 
@@ -43,8 +56,8 @@ class JobFolder:
         for name in (JOB, DONE):
             if not (self.path / name).is_file():
                 continue
-            before = RunFolder(self.path).read_json(name).get("fingerprint")
-            if before != asdict(self.fingerprint):
+            before = Done.read(RunFolder(self.path), name).fingerprint
+            if before != self.fingerprint:
                 raise RunError(
                     f"{self.path} holds other work{_difference(before, self.fingerprint)}. "
                     "Choose another folder, or remove this one if nobody needs it."
@@ -58,7 +71,7 @@ class JobFolder:
     @property
     def seconds(self) -> float:
         """How long the work took that is done."""
-        return float(RunFolder(self.path).read_json(DONE).get("seconds", 0.0))
+        return Done.read(RunFolder(self.path)).seconds
 
     def begin(self) -> None:
         """Say whose folder this is."""
@@ -105,13 +118,10 @@ class JobFolder:
             os.close(descriptor)
 
 
-def _difference(before: object, now: Fingerprint) -> str:
+def _difference(before: Fingerprint, now: Fingerprint) -> str:
     """': …', which part of two fingerprints differs."""
-    match before:
-        case {"work": now.work, "arguments": dict(arguments)}:
-            names = {**arguments, **now.arguments}
-            other = [n for n in names if arguments.get(n) != now.arguments.get(n)]
-            return f": the same function, but another {' and '.join(map(repr, other))}"
-        case {"work": str(work)}:
-            return f": {work}, not {now.work}"
-    return ""
+    if before.work != now.work:
+        return f": {before.work}, not {now.work}"
+    names = {**before.arguments, **now.arguments}
+    other = [n for n in names if before.arguments.get(n) != now.arguments.get(n)]
+    return f": the same function, but another {' and '.join(map(repr, other))}"

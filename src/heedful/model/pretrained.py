@@ -84,18 +84,6 @@ class PretrainedSource:
         """All but the weights."""
         return json.dumps({k: v for k, v in vars(self).items() if k != "weights"}, indent=1)
 
-    @classmethod
-    def from_json(cls, text: str) -> "PretrainedSource":
-        """The inverse of `to_json`."""
-        try:
-            kept = json.loads(text)
-            first, last = tuple(kept.pop("first")), tuple(kept.pop("last"))
-            return cls(**kept, first=first, last=last)
-        except (ValueError, KeyError, TypeError) as error:
-            raise RunError(
-                f"the description of the pretrained model is damaged: {error}."
-            ) from None
-
     @property
     def without_weights(self) -> "PretrainedSource":
         """What is to be kept beside a trained model, which has weights of its own."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from heedful.analysis.instruments.gradient_flow import GradientFlow
-from heedful.analysis.shortcuts.probe import ShortcutSettings, probe_shortcuts
+from heedful.analysis.instruments.shortcuts import Shortcuts, probe_shortcuts
 from heedful.config import from_plain
 from heedful.registry import Registry
 from heedful.text.datasets import load
@@ -44,7 +44,7 @@ def shortcuts(options: Mapping[str, Any]) -> Rows:
     """Accuracy of every arm of the default-token experiment, seed by seed (Bai et al.)."""
     rows: Rows = []
     given = {name: value for name, value in options.items() if name != "data"}
-    settings = from_plain(ShortcutSettings, given)
+    settings = from_plain(Shortcuts, given)
     for name in options["data"]:
         corpus = load(name)
         found = probe_shortcuts(Task.from_corpus(corpus, {}), settings, split=corpus.split)

@@ -3,6 +3,7 @@
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -77,14 +78,22 @@ def reproduce(
     )
 
 
+@dataclass(frozen=True)
+class _Measured:
+    """What was measured the last time, and of what."""
+
+    plan: dict[str, Any]
+    rows: tuple[Row, ...]
+
+
 def _measured(experiment: Experiment, plan: Mapping[str, Any], folder: Path) -> list[Row]:
     """What a measurement says, from the last time if that was of the same."""
     kept, name = RunFolder(folder), f"measured-{experiment.key}.json"
     asked = plain(dict(plan))
     if (folder / name).is_file():
-        before = kept.read_json(name)
-        if before.get("plan") == asked:
-            return list(before["rows"])
+        before = kept.read_record(name, _Measured, advice="Remove it to measure again.")
+        if before.plan == asked:
+            return list(before.rows)
     rows = list(measures[str(experiment.measure)](plan))
     with environment_failures(folder):
         folder.mkdir(parents=True, exist_ok=True)

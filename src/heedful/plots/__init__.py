@@ -16,6 +16,7 @@ from heedful.plots.audit_scores import (
     scores_forest,
     tvd_jsd_frontier,
 )
+from heedful.plots.shortcuts import arm_accuracies, mask_by_label
 from heedful.plots.style import Figure, picture
 from heedful.plots.training import (
     dot_product_curves,
@@ -38,6 +39,7 @@ __all__ = [
     "adversarial_distance",
     "agreement",
     "agreement_by_class",
+    "arm_accuracies",
     "deletion",
     "deletion_curves",
     "dot_product_curves",
@@ -51,6 +53,7 @@ __all__ = [
     "keep_curves",
     "label_imbalance",
     "local_against_global",
+    "mask_by_label",
     "measures_ranking",
     "pareto",
     "permutation_effect",

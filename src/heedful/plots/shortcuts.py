@@ -18,11 +18,15 @@ MOST_SEEDS = 4  # drawn; tokens of different seeds have nothing to do with each 
 MOST_LABELS = len(OTHERS)
 
 
-def arm_accuracies(arms: pd.DataFrame, seeds: pd.DataFrame, majority: float) -> Figure:
-    """Rows arm, accuracy, low, high; rows arm, seed, accuracy -> a line per arm, a dot per seed.
+def arm_accuracies(rows: pd.DataFrame) -> Figure:
+    """Rows arm, seed, accuracy, low, high, majority_accuracy -> a line per arm, a dot per seed.
 
-    The arm `ordinary` is the classifier that may read the text.
+    Rows without a seed are of all seeds together, with an interval. The arm `ordinary` is the
+    classifier that may read the text.
     """
+    is_whole = rows["seed"].isna()
+    arms, seeds = rows[is_whole].drop(columns="seed"), rows[~is_whole].astype({"seed": "int64"})
+    majority = float(rows["majority_accuracy"].iloc[0])
     names = list(arms["arm"])
     colours = {"ordinary": GREY, "learned": ORANGE}
     scale = alt.Scale(domain=names, range=[colours.get(name, BLUE) for name in names])

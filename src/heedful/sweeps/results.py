@@ -17,7 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heedful import runs
+from heedful.analysis.result import Result
+from heedful.auditing.results import NOT_ASKED, StoredAudit, Table, plain
 from heedful.jobs import folder as job_folder
+from heedful.jobs.folder import Done
 from heedful.jobs.job import Job, Outcome
 from heedful.runs import RunFolder
 from heedful.storage import write_atomically
@@ -74,13 +77,13 @@ def tables_of(folder: Path, cells: Sequence[Cell]) -> list[Row]:
 
 def _tables(
     place: Path, analysed: Sequence[AnalysisStep], audit: AuditStep | None
-) -> Iterator[tuple[str, Mapping[str, Sequence[Row]]]]:
+) -> Iterator[tuple[str, Mapping[str, Table]]]:
     for request in analysed:
         if (place / request.folder / runs.ANALYSIS).is_file():
-            found = RunFolder(place / request.folder).read_json(runs.ANALYSIS)
-            yield request.name, {"summary": found["summary"], **found["tables"]}
+            found = Result.read(RunFolder(place / request.folder))
+            yield request.name, {"summary": found.summary, **found.tables}
     if audit is not None and (place / audit.folder / runs.AUDIT).is_file():
-        yield "audit", RunFolder(place / audit.folder).read_json(runs.AUDIT)["evidence"]
+        yield "audit", StoredAudit.read(RunFolder(place / audit.folder)).tables
 
 
 def write_rows(path: Path, rows: Sequence[Row], last: Sequence[str] = ()) -> None:
@@ -139,7 +142,7 @@ def _numbers(place: Path, audit: str | None) -> Row:
     if run.is_finished:
         row |= dict(_flat(run.read_json(runs.METRICS)))
     if audit is not None and (place / audit / runs.AUDIT).is_file():
-        row |= dict(_answers(RunFolder(place / audit).read_json(runs.AUDIT)))
+        row |= plain(dict(_answers(StoredAudit.read(RunFolder(place / audit)))))
     row["train_seconds"] = _seconds([place])
     if audit is not None:
         parts = [*(place / audit).glob("share-*"), *(place / audit / runs.TWINS).glob("*")]
@@ -152,7 +155,7 @@ def _numbers(place: Path, audit: str | None) -> Row:
 def _seconds(places: Sequence[Path]) -> float | None:
     """How long the work in these folders took that is done."""
     done = [RunFolder(p) for p in places if (p / job_folder.DONE).is_file()]
-    times = [float(folder.read_json(job_folder.DONE).get("seconds", 0.0)) for folder in done]
+    times = [Done.read(folder).seconds for folder in done]
     return sum(times) if times else None
 
 
@@ -175,22 +178,21 @@ def _ends(prefix: str, interval: Sequence[float | None]) -> Iterator[tuple[str, 
     yield from ((f"{prefix}low", interval[0]), (f"{prefix}high", interval[1]))
 
 
-def _answers(audit: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    yield "verdict", audit["verdict"]
-    yield "audit.documents", audit["documents"]
-    for answer in audit["answers"]:
-        question = f"audit.{answer['question']}"
-        yield question, answer["judgement"]
-        for test in answer["tests"]:
-            name = f"{question}.{test['name'].replace(' ', '_')}."
-            score = test["score"]
+def _answers(audit: StoredAudit) -> Iterator[tuple[str, Any]]:
+    yield "verdict", audit.verdict
+    yield "audit.documents", audit.documents
+    for answer in audit.answers:
+        question = f"audit.{answer.question}"
+        yield question, answer.judgement or NOT_ASKED
+        for test in answer.tests:
+            name = f"{question}.{test.name.replace(' ', '_')}."
             for number in ("value", "floor", "ceiling", "score"):
-                yield name + number, score[number]
-            yield from _ends(name, score["interval"])
-            yield name + "judgement", test["judgement"]
-    for fact in audit["evidence"].get("facts", ()):
+                yield name + number, getattr(test.score, number)
+            yield from _ends(name, test.score.interval)
+            yield name + "judgement", test.judgement
+    for fact in audit.evidence.get("facts", ()):
         name = f"audit.{fact['question']}.{fact['name'].replace(' ', '_')}."
-        yield from ((name + number, fact.get(number)) for number in ("mean", "low", "high"))
+        yield from ((name + number, fact[number]) for number in ("mean", "low", "high"))
 
 
 def _table(rows: Sequence[Row], last: Sequence[str]) -> "pyarrow.Table":

@@ -185,7 +185,9 @@ class Trained:
         classes = tuple(folder.read_config()["classes"])
         pretrained = None
         if isinstance(settings.model.encoder, Pretrained):
-            pretrained = PretrainedSource.from_json(folder.read_bytes(runs.PRETRAINED).decode())
+            pretrained = folder.read_record(
+                runs.PRETRAINED, PretrainedSource, advice="Copy the run again or train it again."
+            )
         tensors, _ = folder.read_tensors(runs.MODEL)
         vocabulary, size = tensors["embedding.weight"].shape
         of_that_size = settings.with_(embedding_size=int(size)).model

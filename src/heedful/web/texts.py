@@ -32,7 +32,7 @@ class Reader:
         self.store = store
         self.limits = limits
         self._lock = threading.Lock()
-        self._readings: OrderedDict[tuple[object, ...], what_if.Reading] = OrderedDict()
+        self._readings: OrderedDict[tuple[object, ...], what_if.EditedText] = OrderedDict()
 
     def explain(self, run: str, form: schemas.ExplainForm) -> schemas.Explained:
         """One text, word by word."""
@@ -75,7 +75,7 @@ class Reader:
 
     def _reading(
         self, run: str, trained: Trained, text: str, deleted: Sequence[int]
-    ) -> what_if.Reading:
+    ) -> what_if.EditedText:
         key = (run, text, frozenset(deleted))
         with self._lock:
             if (known := self._readings.get(key)) is not None and known.model is trained.model:
@@ -107,7 +107,7 @@ def explained(run: str, trained: Trained, found: Explanation) -> schemas.Explain
 
 
 def attended(
-    run: str, trained: Trained, reading: what_if.Reading, found: what_if.WhatIf
+    run: str, trained: Trained, reading: what_if.EditedText, found: what_if.WhatIf
 ) -> schemas.Attended:
     """An answer to "what if?" as a sheet."""
     return schemas.Attended(

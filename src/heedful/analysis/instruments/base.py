@@ -35,6 +35,7 @@ class OfTraining(Analysis):
 
     profile: ClassVar[str]  # whose settings it starts from
     needs_data: ClassVar[bool] = True
+    takes_settings: ClassVar[bool] = True  # else its own options decide how it trains
 
     @abstractmethod
     def analyse(

@@ -1,23 +1,28 @@
 """What the default-token experiment found: the numbers of all arms, as rows and in a sentence."""
 
-import io
+import math
 from collections.abc import Iterator, Set
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
-from heedful import runs, storage
-from heedful.analysis.shortcuts.arms import MITIGATIONS, REFERENCE, arms
+from heedful.analysis.result import FigureSpec, Result, with_interval
+from heedful.analysis.shortcuts.arms import MITIGATIONS, ORDINARY, REFERENCE
 from heedful.analysis.shortcuts.outcomes import Finding
 from heedful.auditing.bootstrap import Estimate
-from heedful.auditing.results import plain
-from heedful.runs import RunFolder
-from heedful.text.documents import whole_characters
+from heedful.errors import counted
 
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
-SCHEMA = 1
+NAME = "shortcuts"
+ASKS = "Can a model write the label into its attention pattern?"
+FIGURES = (FigureSpec("arm_accuracies", "accuracies"), FigureSpec("mask_by_label"))
+HOW_TO_READ = (
+    "The text decides how attention is shared among a few default tokens, which are the same for "
+    "every text: nothing of the text gets through but the weights (Bai et al. 2021).",
+    "leak: accuracy beyond that of the commonest label. gain: log probability of the true label "
+    "beyond its share in training, in nats per document. weights tell: what a classifier that "
+    "sees only the weights knows of the label, in nats. effective documents: how many documents "
+    "of equal weight the reweighed ones are worth in the last epoch. Intervals are 95%, over "
+    "documents and seeds.",
+)
 BELOW = 0.01  # accuracy this far under the commonest label is called that
 
 
@@ -107,7 +112,52 @@ class Probe:
             said += f" with {kept:.0%} of its certainty"
         return said
 
-    def rows(self) -> Iterator[dict[str, Any]]:
+    @property
+    def findings(self) -> dict[str, Finding]:
+        """The classifier that may read the text, then every arm."""
+        return {ORDINARY: self.ordinary, **self.arms}
+
+    def to_result(self) -> Result:
+        """The same as what an analysis found."""
+        masks = list(self._masks())
+        return Result(
+            analysis=NAME,
+            asks=ASKS,
+            summary=tuple(_row(name, finding) for name, finding in self.findings.items()),
+            tables={
+                "accuracies": tuple(self._accuracies()),
+                "falls": tuple(
+                    {"arm": arm, **with_interval("fall", fall)} for arm, fall in self.falls.items()
+                ),
+            },
+            rows={name: [row[name] for row in masks] for name in (masks[0] if masks else ())},
+            notes=(
+                f"{self.documents['test']:,} test documents, {self.documents['train']:,} to train "
+                f"on, {counted(len(self.ordinary.seeds), 'seed')}. Always answering the commonest "
+                f"label is right for {self.majority_accuracy:.1%}.",
+                *HOW_TO_READ,
+            ),
+            about={
+                **self.about,
+                "documents": self.documents,
+                "labels": list(self.labels),
+                "majority_accuracy": self.majority_accuracy,
+            },
+            figures=FIGURES,
+            conclusion=self.conclusion,
+        )
+
+    def _accuracies(self) -> Iterator[dict[str, Any]]:
+        """A row for each arm, with its interval, and one for each of its seeds."""
+        for arm, finding in self.findings.items():
+            of_arm = {"arm": arm, "majority_accuracy": self.majority_accuracy}
+            low, high = finding.accuracy.interval
+            yield {**of_arm, "accuracy": finding.accuracy.mean, "low": low, "high": high}
+            yield from (
+                {**of_arm, "seed": one.seed, "accuracy": one.accuracy} for one in finding.seeds
+            )
+
+    def _masks(self) -> Iterator[dict[str, Any]]:
         """One row per arm, seed, label and token."""
         for arm, finding in self.arms.items():
             for one in finding.seeds:
@@ -116,51 +166,27 @@ class Probe:
                         yield {
                             "arm": arm,
                             "seed": one.seed,
-                            "label": whole_characters(label),
+                            "label": label,
                             "token": token,
                             "mean_weight": weight,
                             "accuracy": one.accuracy,
                             "majority_accuracy": self.majority_accuracy,
                             "gain": one.gain,
-                            "told": one.told,
-                            "effective_documents": one.effective_documents,
+                            "told": _or_nan(one.told),
+                            "effective_documents": _or_nan(one.effective_documents),
                         }
 
-    def to_frame(self) -> "DataFrame":
-        """The rows, in the columns that docs/probe.md describes."""
-        import pandas
 
-        frame = pandas.DataFrame(self.rows())
-        return frame.astype({"told": "float64", "effective_documents": "float64"})
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain data."""
-        return {
-            "schema": SCHEMA,
-            "probe": "shortcuts",
-            "conclusion": self.conclusion,
-            "labels": list(self.labels),
-            "documents": self.documents,
-            "majority_accuracy": self.majority_accuracy,
-            "arms": {
-                name: {"meaning": arms.summary(name), **_plain(arm)}
-                for name, arm in self.arms.items()
-            },
-            "ordinary": _plain(self.ordinary),
-            "falls": {name: plain(asdict(fall)) for name, fall in self.falls.items()},
-            "about": plain(self.about),
-        }
-
-    def save(self, path: str | Path) -> None:
-        """Write probe.json and probe.parquet into a folder."""
-        folder = RunFolder(path)
-        buffer = io.BytesIO()
-        self.to_frame().to_parquet(buffer)
-        with storage.held(path):
-            folder.write_bytes(runs.PROBE_ROWS, buffer.getvalue())
-            folder.write_json(runs.PROBE, self.to_dict())
+def _row(arm: str, finding: Finding) -> dict[str, Any]:
+    return {
+        "arm": arm,
+        **with_interval("accuracy", finding.accuracy),
+        **with_interval("leak", finding.leak),
+        "gain": finding.gain.mean,
+        "weights_tell": finding.told,
+        "effective_documents": round(finding.effective_documents or 0) or math.nan,
+    }
 
 
-def _plain(finding: Finding) -> dict[str, Any]:
-    beside = {"told": finding.told, "effective_documents": finding.effective_documents}
-    return plain({**asdict(finding), **beside})
+def _or_nan(value: float | None) -> float:
+    return math.nan if value is None else value

@@ -19,6 +19,13 @@ from heedful.runs import RunFolder
 
 
 @dataclass(frozen=True)
+class _Kept:
+    """What readings.json holds beside what the audits hold."""
+
+    ranking: Table
+
+
+@dataclass(frozen=True)
 class ReadingAudits:
     """An audit of each reading, and all readings ranked by what they tell.
 
@@ -32,9 +39,9 @@ class ReadingAudits:
     @classmethod
     def load(cls, folder: Path, readings: Iterable[str]) -> "ReadingAudits":
         """The audits of some readings that were saved in a folder."""
-        stored = RunFolder(folder).read_json(runs.READINGS)
+        kept = RunFolder(folder).read_record(runs.READINGS, _Kept, advice="Audit again.")
         audits = {n: Audit.load(one) for n, one in folders_of(folder, readings).items()}
-        return cls(audits, tuple(stored["ranking"]))
+        return cls(audits, kept.ranking)
 
     @property
     def sentence(self) -> str:

@@ -6,13 +6,15 @@ went through the weights alone.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from jaxtyping import Float
 from numpy import ndarray
 
+from heedful.analysis.instruments.base import OfTraining, analyses
+from heedful.analysis.result import Result
 from heedful.analysis.shortcuts.arms import (
     MITIGATIONS,
     ORDINARY,
@@ -22,21 +24,22 @@ from heedful.analysis.shortcuts.arms import (
     arms,
     check_mask,
 )
-from heedful.analysis.shortcuts.findings import Probe
+from heedful.analysis.shortcuts.findings import ASKS, FIGURES, NAME, Probe
 from heedful.analysis.shortcuts.outcomes import Outcome, Truth, find
 from heedful.auditing.bootstrap import BootstrapSettings, over_seeds
-from heedful.config import above, at_least, family, size, to_plain, within
+from heedful.config import above, at_least, size, to_plain, within
 from heedful.errors import ConfigError, DataError
 from heedful.model.build import build_model
 from heedful.model.classifier import TextClassifier, Trace
 from heedful.model.default_tokens import MOST_TOKENS, blindfold
-from heedful.model.encoders import EncoderSettings, encoders
+from heedful.model.encoders import encoders
 from heedful.model.projections import Projection, projections
 from heedful.text.batching import Batches
-from heedful.text.documents import Split
+from heedful.text.documents import Corpus, Split
 from heedful.text.tokenize import Tokenizer
 from heedful.text.vocabulary import SPECIAL_WORDS
 from heedful.training.evaluate import evaluating
+from heedful.training.fit import Watcher
 from heedful.training.recipe import Material
 from heedful.training.recipes.standard import Standard
 from heedful.training.settings import Settings
@@ -47,21 +50,28 @@ from heedful.training.trained import choose_device
 Tell = Callable[[str, int, float], None]  # arm, seed, accuracy: as soon as it is known
 
 
+@analyses.register(NAME)
 @dataclass(frozen=True)
-class ShortcutSettings:
-    """How the experiment is made."""
+class Shortcuts(OfTraining):
+    """Whether the label passes through the attention pattern alone, in five trainings (Bai)."""
+
+    name = NAME
+    asks = ASKS
+    profile = "default"
+    takes_settings = False  # all its trainings follow from the options below
+    figures = FIGURES
 
     seeds: tuple[int, ...] = (1, 2, 3)
     tokens: int = 4  # default tokens to attend to
-    mask: Projection = family(projections, "softmax")  # or k-hot:k=1
-    encoder: EncoderSettings = family(encoders, "embedding")  # the mean of its states is the query
+    mask: str = "softmax"  # a projection; or k-hot:k=1
+    encoder: str = "embedding"  # the mean of its states is the query
     epochs: int = 6  # of each training; random-pretrained has two
     documents: int = 5_000  # to train on, at most
     embedding_size: int = 50
     dropout: float = 0.2
     batch_size: int = 128
     learning_rate: float = 0.01
-    bootstrap: BootstrapSettings = field(default_factory=BootstrapSettings)
+    resamples: int = 2000  # behind every interval
 
     def __post_init__(self) -> None:
         if not self.seeds:
@@ -72,11 +82,26 @@ class ShortcutSettings:
             within(0, 2**32, seed=seed)
         at_least(2, documents=self.documents)
         within(2, MOST_TOKENS + 1, tokens=self.tokens)
-        at_least(1, epochs=self.epochs, batch_size=self.batch_size)
+        at_least(1, epochs=self.epochs, batch_size=self.batch_size, resamples=self.resamples)
         size(embedding_size=self.embedding_size)
         within(0, 1, dropout=self.dropout)
         above(0, learning_rate=self.learning_rate)
-        check_mask(self.mask, self.tokens)
+        encoders.make(self.encoder)  # refuses strangers
+        check_mask(self.projection, self.tokens)
+
+    @property
+    def projection(self) -> Projection:
+        """The projection that makes the mask."""
+        return projections.make(self.mask)
+
+    def analyse(
+        self, corpus: Corpus | None, settings: Settings, device: str, watcher: Watcher
+    ) -> Result:
+        """Train every arm on the corpus with every seed."""
+        if corpus is None:
+            raise DataError("shortcuts trains on a corpus, and none was given.")
+        task = Task.from_corpus(corpus, {})
+        return probe_shortcuts(task, self, split=corpus.split, device=device).to_result()
 
     def of_seed(self, seed: int, split: Split) -> Settings:
         """All settings of one training."""
@@ -96,14 +121,14 @@ class ShortcutSettings:
 
 def probe_shortcuts(
     task: Task,
-    settings: ShortcutSettings | None = None,
+    settings: Shortcuts | None = None,
     *,
     split: Split = "words",
     device: str = "cpu",
     tell: Tell = lambda arm, seed, accuracy: None,
 ) -> Probe:
     """Train every arm with every seed and say whether the label passes through the pattern."""
-    settings, target = settings or ShortcutSettings(), choose_device(device)
+    settings, target = settings or Shortcuts(), choose_device(device)
     task = replace(task, train=_sample(task.train, settings.documents, settings.seeds[0]))
     _check(task)
     truth = Truth(task.test.labels, _shares(task))
@@ -113,8 +138,8 @@ def probe_shortcuts(
             for arm, outcome in _outcomes(task, settings, seed, split, target):
                 outcomes.setdefault(arm, []).append(outcome)
                 tell(arm, seed, float(outcome.hits(truth).mean()))
-    rng = np.random.default_rng(settings.seeds[0])
-    findings = {arm: find(of, truth, rng, settings.bootstrap) for arm, of in outcomes.items()}
+    rng, intervals = np.random.default_rng(settings.seeds[0]), BootstrapSettings(settings.resamples)
+    findings = {arm: find(of, truth, rng, intervals) for arm, of in outcomes.items()}
     hits = {arm: np.stack([one.hits(truth) for one in of]) for arm, of in outcomes.items()}
     return Probe(
         labels=tuple(map(str, task.classes)),
@@ -122,16 +147,13 @@ def probe_shortcuts(
         majority_accuracy=float(truth.is_majority.mean()),
         ordinary=findings.pop(ORDINARY),
         arms=findings,
-        falls={
-            arm: over_seeds(hits[REFERENCE] - hits[arm], rng, settings.bootstrap)
-            for arm in MITIGATIONS
-        },
+        falls={arm: over_seeds(hits[REFERENCE] - hits[arm], rng, intervals) for arm in MITIGATIONS},
         about={"data": task.describe(), "settings": to_plain(settings)},
     )
 
 
 def _outcomes(
-    task: Task, settings: ShortcutSettings, seed: int, split: Split, device: torch.device
+    task: Task, settings: Shortcuts, seed: int, split: Split, device: torch.device
 ) -> Iterator[tuple[str, Outcome]]:
     """The ordinary classifier, then every arm, all from the same initial values."""
     wanted = settings.of_seed(seed, split)
@@ -155,7 +177,7 @@ def _outcomes(
         material=Material(train, tokenizer.words),
         dev=dev if len(dev) else None,
         epochs=settings.epochs,
-        mask=settings.mask,
+        mask=settings.projection,
     )
 
     def fresh() -> TextClassifier:
@@ -166,7 +188,7 @@ def _outcomes(
     yield ORDINARY, _read(Taught(ordinary, bench.fit(ordinary, Standard(bench.epochs))), test, seed)
     for name, teach in arms.items():
         model = blindfold(
-            fresh(), settings.tokens, wanted.model.alignment, settings.mask, seed=seed
+            fresh(), settings.tokens, wanted.model.alignment, settings.projection, seed=seed
         ).to(device)
         yield name, _read(teach(model, bench), test, seed)
 
