@@ -25,12 +25,12 @@ from heedful.errors import ConfigError
 from heedful.importance import importances
 from heedful.importance.base import Measure, ready
 from heedful.importance.influence import influence
-from heedful.importance.word_subsets import logits_of_kept
 from heedful.model.classifier import AttentionClassifier
 from heedful.model.decision import decide_many
 from heedful.model.digest import weights_digest
 from heedful.model.precision import Precision, Rounded
 from heedful.model.pretrained import PretrainedEncoder
+from heedful.model.word_subsets import logits_of_kept
 from heedful.text.token_classes import classify_tokens
 from heedful.text.vocabulary import SPECIAL_WORDS
 from heedful.training.trained import Exposure, Trained
