@@ -24,6 +24,7 @@ from heedful.training.recipes.faithful import (
     falls,
     keep,
     misranking,
+    rank,
     top_words,
 )
 from heedful.training.settings import Settings
@@ -171,7 +172,8 @@ def test_top_words_have_the_most_weight_under_every_projection(name):
 def test_to_keep_all_words_costs_the_cross_entropy_of_the_text(options):
     model, batch = a_model(**options), a_batch(5, 3, 1)
     expected = torch_cross_entropy(model(batch).logits, batch.labels)
-    found = keep(model, batch, top_words(model(batch).scores, batch.is_token, 1.0))
+    trace = model(batch)
+    found = keep(model, batch, trace, top_words(trace.scores, batch.is_token, 1.0))
     torch.testing.assert_close(found, expected)
 
 
@@ -181,7 +183,7 @@ def test_keep_reads_the_top_words_as_a_text_of_their_own():
     words = model.embedding(batch.token_ids[:, [0, 3]])
     alone = model.read(words, torch.ones(1, 2, dtype=torch.bool))
     expected = torch_cross_entropy(alone.logits, batch.labels)
-    torch.testing.assert_close(keep(model, batch, is_top), expected)
+    torch.testing.assert_close(keep(model, batch, model(batch), is_top), expected)
 
 
 @pytest.mark.parametrize("shares", [(0.5, 0.5), (0.9, 0.1), (0.2, 0.3, 0.5)])
@@ -192,11 +194,12 @@ def test_drop_is_0_where_the_answer_is_the_shares_of_the_labels(shares):
     with torch.no_grad():
         model.output.linear.weight.zero_()
         model.output.linear.bias.copy_(logits if len(shares) > 2 else logits[1:] - logits[:1])
-    is_top = top_words(model(batch).scores, batch.is_token, 0.2)
-    assert drop(model, batch, is_top, of_label).item() == pytest.approx(0, abs=1e-12)
+    trace = model(batch)
+    is_top = top_words(trace.scores, batch.is_token, 0.2)
+    assert drop(model, batch, trace, is_top, of_label).item() == pytest.approx(0, abs=1e-12)
     other = of_label.flip(0) + torch.linspace(0, 0.1, len(shares))
     expected = (other * (other.log() - logits)).sum()  # any other shares cost their divergence
-    torch.testing.assert_close(drop(model, batch, is_top, other), expected)
+    torch.testing.assert_close(drop(model, batch, trace, is_top, other), expected)
 
 
 def test_the_shares_of_the_labels_count_documents_by_their_weight():
@@ -223,6 +226,27 @@ def test_the_penalty_is_the_weighted_sum_of_its_three_parts():
     found = penalty(Faithful(2.0, 3.0, 4.0, shares=(0.2,)), model, batch)
     torch.testing.assert_close(found, 2 * alone[0] + 3 * alone[1] + 4 * alone[2])
     assert all(float(part.detach()) > 0 for part in alone)
+
+
+def test_all_words_of_a_text_may_be_its_top_words():
+    model, batch = a_model(encoder="bilstm:hidden_size=4"), a_batch(6, 4, 2)
+    whole = Faithful(0.0, 1.0, 0.0, shares=(1.0,))
+    expected = torch_cross_entropy(model(batch).logits, batch.labels)
+    torch.testing.assert_close(penalty(whole, model, batch), expected)
+
+
+@pytest.mark.parametrize(("share", "ranked"), [(0.1, 1), (0.25, 1), (0.5, 2), (1.0, 4)])
+def test_only_some_documents_of_a_batch_are_ranked(share, ranked):
+    model, batch = a_model(encoder="embedding"), a_batch(6, 5, 4, 3)
+    seen = set()
+    for seed in range(20):
+        trace = model(batch)
+        loss = rank(model, batch, trace, share, 4, rng(seed))
+        (pull,) = torch.autograd.grad(loss, trace.scores)
+        pulled = (pull.abs() > 0).any(dim=1)
+        assert int(pulled.sum()) == ranked
+        seen |= set(pulled.nonzero().flatten().tolist())
+    assert seen == {0, 1, 2, 3}
 
 
 def test_it_composes_with_other_penalties():
@@ -262,7 +286,15 @@ def test_models_whose_attention_cannot_learn_are_refused_in_a_sentence():
 
 
 @pytest.mark.parametrize(
-    "wrong", ["deletions=1", "epochs=0", "rank_weight=-1.0", "shares=0.0", "shares=0.5+1.5"]
+    "wrong",
+    [
+        "deletions=1",
+        "epochs=0",
+        "rank_weight=-1.0",
+        "shares=0.0",
+        "shares=0.5+1.5",
+        "ranked_share=0",
+    ],
 )
 def test_wrong_options_are_refused(wrong):
     with pytest.raises(ConfigError, match=wrong.partition("=")[0]):

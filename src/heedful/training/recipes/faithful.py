@@ -4,6 +4,7 @@ Three penalties, each of which an audit asks about: attention ranks words as del
 its top words are enough for the label, and without them nothing of the label is left.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from heedful.config import above, at_least, within
+from heedful.config import at_least
 from heedful.errors import ConfigError
 from heedful.model.classifier import AttentionClassifier, TextClassifier, Trace
 from heedful.model.pretrained import PretrainedEncoder
@@ -23,7 +24,7 @@ from heedful.training.recipe import (
     AnyTrace,
     Material,
     Penalised,
-    cross_entropy,
+    cross_entropy_of,
     needs_attention,
     recipes,
 )
@@ -52,14 +53,16 @@ class Faithful(Penalised):
     Drop = KL(shares of the labels | p(text without its top words))
 
     `p` is that of the predicted class, without dropout; no gradient flows through the falls, so
-    Rank moves scores only. `deletions` words of each document are drawn, half by attention and half
-    evenly. The share of words that are its top words is drawn from `shares` for each batch.
+    Rank moves scores only. Of `ranked_share` of the documents of each batch `deletions` words are
+    drawn, half by attention and half evenly. The share of words that are the top words is drawn
+    from `shares` for each batch.
     """
 
     rank_weight: float | None = None  # None: 0.2, and 1 for a pretrained encoder
     keep_weight: float | None = None  # None: 0.5, and 1 for a pretrained encoder
     drop_weight: float | None = None  # None: 0.1, and 0.3 for a pretrained encoder
-    deletions: int = 4  # words of each document that are deleted, one at a time
+    ranked_share: float = 0.25  # of the documents of a batch: reading them again takes time
+    deletions: int = 4  # words of each of these that are deleted, one at a time
     shares: tuple[float, ...] = (0.1, 0.2, 0.5)
     epochs: int = 12
 
@@ -70,9 +73,12 @@ class Faithful(Penalised):
         at_least(1, epochs=self.epochs)
         if not self.shares:
             raise ConfigError("faithful: shares should hold at least one number, as in 0.1+0.5.")
-        for share in self.shares:
-            above(0, shares=share)
-            within(0, 1, shares=share)
+        for share in (self.ranked_share, *self.shares):
+            if not 0 < share <= 1:
+                raise ConfigError(
+                    "faithful: ranked_share and shares should lie above 0 and be at most 1, not "
+                    f"{share}."
+                )
 
     def prepare(self, model: TextClassifier, material: Material) -> nn.Module:
         """The shares of the labels; says so if attention cannot learn."""
@@ -98,16 +104,19 @@ class Faithful(Penalised):
         """The three penalties, each times its weight; one that weighs nothing is not computed."""
         assert isinstance(prepared, _LabelShares)
         assert isinstance(trace, Trace)  # `prepare` has seen to it
+        assert isinstance(model, AttentionClassifier)
         rank_weight, keep_weight, drop_weight = self.weights(model)
         total = trace.logits.new_zeros(())
         if rank_weight:
-            total = total + rank_weight * rank(model, batch, trace, self.deletions, rng)
+            total = total + rank_weight * rank(
+                model, batch, trace, self.ranked_share, self.deletions, rng
+            )
         share = self.shares[int(torch.randint(len(self.shares), (), generator=rng))]
         is_top = top_words(trace.scores, batch.is_token, share)
         if keep_weight:
-            total = total + keep_weight * keep(model, batch, is_top)
+            total = total + keep_weight * keep(model, batch, trace, is_top)
         if drop_weight:
-            total = total + drop_weight * drop(model, batch, is_top, prepared.of_label)
+            total = total + drop_weight * drop(model, batch, trace, is_top, prepared.of_label)
         return total
 
     def weights(self, model: TextClassifier) -> tuple[float, float, float]:
@@ -134,12 +143,22 @@ class _LabelShares(nn.Module):
 
 
 def rank(
-    model: TextClassifier, batch: Batch, trace: Trace, deletions: int, rng: torch.Generator
+    model: TextClassifier,
+    batch: Batch,
+    trace: Trace,
+    ranked_share: float,
+    deletions: int,
+    rng: torch.Generator,
 ) -> Loss:
-    """Whether scores are in the order of the falls, for a few words of each document."""
-    places, is_drawn = draw_places(trace.weights.detach(), batch.is_token, deletions, rng)
-    fall = falls(model, batch, places, is_drawn).to(trace.scores.dtype)
-    return misranking(trace.scores.gather(1, places), fall, is_drawn)
+    """Whether scores are in the order of the falls, for a few words of some documents."""
+    count = math.ceil(ranked_share * len(batch.labels) - ROUNDING)
+    rows = torch.randperm(len(batch.labels), generator=rng)[:count].to(batch.labels.device)
+    some = batch.kept(rows, batch.is_token[rows])
+    tokens = some.is_token.shape[1]
+    weights, scores = trace.weights[rows, :tokens], trace.scores[rows, :tokens]
+    places, is_drawn = draw_places(weights.detach(), some.is_token, deletions, rng)
+    fall = falls(model, some, places, is_drawn)
+    return misranking(scores.gather(1, places), fall.to(scores.dtype), is_drawn)
 
 
 def misranking(scores: Drawn, fall: Drawn, is_drawn: IsDrawn) -> Loss:
@@ -208,22 +227,40 @@ def top_words(scores: Scores, is_token: IsToken, share: float) -> IsToken:
     return (place_of < count) & is_token
 
 
-def keep(model: TextClassifier, batch: Batch, is_top: IsToken) -> Loss:
+def keep(model: AttentionClassifier, batch: Batch, trace: Trace, is_top: IsToken) -> Loss:
     """Cross-entropy of the texts cut to their top words.
 
     Against the label, not the model's own answer, which a model that always says the same gives
     from any words.
     """
-    cut = batch.kept(torch.arange(len(is_top), device=is_top.device), is_top)
-    return cross_entropy(model(cut), cut)
+    return cross_entropy_of(logits_of_words(model, trace.embedded, is_top), batch)
 
 
 def drop(
-    model: TextClassifier, batch: Batch, is_top: IsToken, of_label: Float[Tensor, " classes"]
+    model: AttentionClassifier,
+    batch: Batch,
+    trace: Trace,
+    is_top: IsToken,
+    of_label: Float[Tensor, " classes"],
 ) -> Loss:
     """KL(shares of the labels | p) of the texts without their top words, in nats."""
-    rest = batch.kept(torch.arange(len(is_top), device=is_top.device), batch.is_token & ~is_top)
-    log_p = model(rest).logits.log_softmax(dim=-1)
+    rest = batch.is_token & ~is_top
+    log_p = logits_of_words(model, trace.embedded, rest).log_softmax(dim=-1)
     of_label = of_label.to(log_p.dtype)
     divergence = (torch.xlogy(of_label, of_label) - of_label * log_p).sum(dim=-1)
-    return (divergence * rest.example_weight).mean()
+    return (divergence * batch.example_weight).mean()
+
+
+def logits_of_words(
+    model: AttentionClassifier, embedded: Float[Tensor, "batch tokens embedding"], is_kept: IsToken
+) -> Float[Tensor, "batch classes"]:
+    """Logits of the kept words, which move up, from embeddings that the whole texts share.
+
+    The gradient of the embedding table, most of a small model, is then taken once for all.
+    """
+    lengths = is_kept.sum(dim=1, keepdim=True)
+    longest = max(1, int(lengths.max()))
+    kept_first = (~is_kept).byte().argsort(dim=1, stable=True)[:, :longest]
+    is_word = torch.arange(longest, device=is_kept.device) < lengths
+    words = embedded.gather(1, kept_first.unsqueeze(-1).expand(-1, -1, embedded.shape[-1]))
+    return model.read(words * is_word.unsqueeze(-1), is_word).logits
