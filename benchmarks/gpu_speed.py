@@ -18,11 +18,11 @@ import torch
 from torch import Tensor
 
 from heedful.importance.deletion import logits_without_each
-from heedful.importance.word_subsets import TOKENS_AT_ONCE, logits_of_shortened
 from heedful.model.build import build_model
 from heedful.model.classifier import AttentionClassifier
 from heedful.model.encoders import Pretrained
 from heedful.model.precision import in_full
+from heedful.model.word_subsets import TOKENS_AT_ONCE, logits_of_shortened
 from heedful.text.batching import Batch, Batches
 from heedful.text.pieces import joined
 from heedful.text.vocabulary import Encoded

@@ -14,7 +14,7 @@ from heedful.auditing.metrics.divergence import js_divergence
 from heedful.counterfactual import what_if
 from heedful.counterfactual.base import counterfactuals
 from heedful.errors import ConfigError, DataError, UnknownName
-from heedful.importance.word_subsets import logits_of_kept
+from heedful.model.word_subsets import logits_of_kept
 from heedful.training.trained import Trained
 
 ENCODERS = ("embedding", "bilstm:hidden_size=4", "bigru:hidden_size=4")

@@ -225,7 +225,7 @@ def test_a_run_needs_its_source_no_more(folder, tmp_path, small_task):
 
 
 RECIPES = (
-    "standard", "vat", "random-pretraining", "mask-neutral", "diversity", "adversary",
+    "standard", "vat", "random-pretraining", "mask-neutral", "diversity", "faithful", "adversary",
     "selector", "deceptive",
 )  # fmt: skip
 

@@ -15,7 +15,7 @@ from heedful.training.evaluate import evaluate
 from heedful.training.fit import TrainingSettings, Watcher, fit
 from heedful.training.optimizers import optimizers
 from heedful.training.recipe import Material, Phase, Recipe, cross_entropy
-from heedful.training.recipes import VAT, MaskNeutral, RandomPretraining, Standard
+from heedful.training.recipes import VAT, Faithful, MaskNeutral, RandomPretraining, Standard
 from heedful.training.settings import Settings
 
 
@@ -124,6 +124,7 @@ RESUMED = [
     *((recipe, name) for recipe in (Standard(epochs=4), TwoStages()) for name in optimizers),
     (VAT(iterations=2, epochs=1, warm_epochs=1), "amsgrad"),
     (MaskNeutral(epochs=3), "amsgrad"),
+    (Faithful(epochs=3), "amsgrad"),
     (RandomPretraining(epochs=2), "amsgrad"),
 ]
 

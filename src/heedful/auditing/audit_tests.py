@@ -8,6 +8,7 @@ at which the dose becomes intolerable, for the kinds of models that it found it 
 from dataclasses import dataclass
 
 from heedful.auditing.metrics.base import Better
+
 # What the dose of a judged test is a share of, and how much of it is tolerable.
 DOSES = {
     "false-documents": ("documents with a false picture", 0.15),

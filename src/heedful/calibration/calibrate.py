@@ -10,6 +10,8 @@ from typing import Any
 from heedful.auditing.audit_tests import DOSES
 from heedful.auditing.operating_points import OperatingPoints
 from heedful.auditing.results import Audit
+from heedful.auditing.verdict import Verdict
+from heedful.calibration.exact import TRUTH, bert_job
 from heedful.calibration.ground_truth import (
     Known,
     Looked,
@@ -18,7 +20,6 @@ from heedful.calibration.ground_truth import (
     look,
     look_exact,
 )
-from heedful.calibration.exact import TRUTH, bert_job
 from heedful.calibration.operating_point_fit import Judged, judge_elsewhere, rate_tests
 from heedful.calibration.record import Calibration
 from heedful.calibration.roc import share
@@ -38,7 +39,7 @@ from heedful.training.settings import Settings
 from heedful.training.trained import environment
 
 BEHIND = "honest"  # the trained kind that pictures of known truth are shown beside
-RATED = (
+RATED: tuple[tuple[str, Verdict, str], ...] = (
     ("fully", "may", "liars_passed"),
     ("fully", "may-not", "liars_refused"),
     ("partly", "may", "partial_liars_passed"),
@@ -148,7 +149,8 @@ def _exact(
     jobs: dict[str, Job] = {}
     of_member: list[tuple[ExactMember, str]] = []
     for member in zoo.exact_members(is_quick=is_quick):
-        data, behind, after = member.setting.data, None, ()
+        data, behind = member.setting.data, None
+        after: tuple[str, ...] = ()
         if member.exact.architecture == "classifier":
             behind = trained.runs.get((BEHIND, member.setting.name))
             if behind is None:

@@ -55,4 +55,3 @@ def fitted(found: Sequence[Dosed]) -> tuple[tuple[float, float], ...]:
     doses = np.unique(dose)
     curve = IsotonicRegression(increasing=False).fit(dose, score).predict(doses)
     return tuple(zip(doses.tolist(), curve.tolist(), strict=True))
-

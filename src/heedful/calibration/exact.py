@@ -21,13 +21,15 @@ from heedful.calibration.pictures import Picture, evidence_of, pictured
 from heedful.jobs.job import Job, Tell
 from heedful.runs import RunFolder, folder_name
 from heedful.sweeps.steps import AuditStep
-from heedful.text.documents import Corpus, Documents
+from heedful.text.documents import Corpus
 from heedful.training.task import find_corpus
 from heedful.training.trained import Trained, WordWeights
 
 TRUTH = "truth.json"
 BERT = "bert"  # names of the jobs that train one begin so
-PLACED: tuple[Architecture, ...] = ("transformer",)  # whose own attention says nothing that is known
+PLACED: tuple[Architecture, ...] = (
+    "transformer",
+)  # whose own attention says nothing that is known
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,6 @@ from numpy import ndarray
 from heedful.auditing.subjects.base import (
     Attentions,
     Decides,
-    Judge,
     Probabilities,
     Reading,
     Subject,

@@ -57,7 +57,7 @@ def train_tiny_bert(folder: Path, corpus: Corpus, seed: int) -> None:
     config = BertConfig(
         vocab_size=len(vocabulary), hidden_size=SIZE, num_hidden_layers=LAYERS,
         num_attention_heads=HEADS, intermediate_size=2 * SIZE, max_position_embeddings=256,
-        hidden_dropout_prob=0.1, attention_probs_dropout_prob=0.1, num_labels=len(labels),
+        hidden_dropout_prob=0.1, attention_probs_dropout_prob=0.1,
         id2label=dict(enumerate(labels)), label2id={name: n for n, name in enumerate(labels)},
     )  # fmt: skip
     model = BertForSequenceClassification(config)

@@ -1,8 +1,8 @@
 """The zoo as it is written down: kinds of models with a known answer, and settings to make them in.
 
-zoo.toml -> Zoo: which models there are, what is true of each by question, and how that is known. Two
-sorts: *trained* kinds, made by training and checked on the dev part, and *exact* kinds, built by
-hand or shown with pictures of known truth, of which doses are known (`exact.py`).
+zoo.toml -> Zoo: which models there are, what is true of each by question, and how that is known.
+There are two sorts: *trained* kinds, checked on the dev part, and *exact* kinds, built by hand or
+shown with pictures of known truth, of which doses are known (`exact.py`).
 """
 
 import tomllib
@@ -233,7 +233,9 @@ class Zoo:
                     for name, model, picture in kind.variants(is_quick=is_quick):
                         placed = {"is_placed": True} if architecture in PLACED else {}
                         shown = Picture(**{**_tuples(picture), **placed})
-                        exact = Exact(name, architecture, BuiltModel(**model), shown, kind.known(model))
+                        exact = Exact(
+                            name, architecture, BuiltModel(**model), shown, kind.known(model)
+                        )
                         yield ExactMember(kind, setting, exact)
 
 

@@ -24,7 +24,6 @@ from heedful.visible import places, written_out
 
 if TYPE_CHECKING:
     from heedful.auditing.comparison import Comparison
-    from heedful.auditing.operating_points import OperatingPoints
     from heedful.auditing.results import Audit, TestResult
     from heedful.importance.explanation import Explanation
     from heedful.training.trained import Trained

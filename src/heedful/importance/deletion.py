@@ -13,11 +13,11 @@ from jaxtyping import Float
 from torch import Tensor
 
 from heedful.importance.recurrent import logits_without_each_word, recurrent_part
-from heedful.importance.word_subsets import logits_of_shortened
 from heedful.model.classifier import AttentionClassifier
 from heedful.model.decision import decide_many
 from heedful.model.layers import TokenWise
 from heedful.model.projections import frozen, softmax, uniform
+from heedful.model.word_subsets import logits_of_shortened
 from heedful.text.batching import Batch
 
 Logits = Float[Tensor, "batch tokens classes"]

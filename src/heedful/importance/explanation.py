@@ -15,9 +15,9 @@ from numpy import ndarray
 
 from heedful.errors import ConfigError, DataError
 from heedful.importance.base import Measure, ready
-from heedful.importance.word_subsets import logits_of_kept
 from heedful.model.classifier import AttentionClassifier
 from heedful.model.precision import in_full
+from heedful.model.word_subsets import logits_of_kept
 from heedful.training.task import Label
 from heedful.training.trained import Trained
 

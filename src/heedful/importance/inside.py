@@ -23,10 +23,10 @@ from heedful.importance.seen import (
     target_probability,
     through_weights,
 )
-from heedful.importance.word_subsets import logits_of_kept
 from heedful.model.classifier import AttentionClassifier, Trace
 from heedful.model.decision import decide_many
 from heedful.model.pretrained import PretrainedEncoder
+from heedful.model.word_subsets import logits_of_kept
 from heedful.text.batching import Batch
 
 PredictKept = Callable[

@@ -112,9 +112,7 @@ def _question(place: int, name: str, asks: str, audits: Mapping[str, Audit]) -> 
         for run, audit in audits.items()
     }
     rows = [
-        test_row(run, test, audits[run])
-        for run, answer in by_run.items()
-        for test in answer.tests
+        test_row(run, test, audits[run]) for run, answer in by_run.items() for test in answer.tests
     ]
     order = {test: rank for rank, test in enumerate(dict.fromkeys(row.name for row in rows))}
     rows.sort(key=lambda row: order[row.name])

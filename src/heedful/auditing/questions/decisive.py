@@ -126,7 +126,9 @@ class Decisive(Question):
                 "JSD of erasing the top weight minus another", further, "Serrano & Smith, nats"
             ),
         )
-        return Conclusion((look_away, *moves, in_odds, *flip), {"flips": _flip_table(columns), "facts": facts})
+        return Conclusion(
+            (look_away, *moves, in_odds, *flip), {"flips": _flip_table(columns), "facts": facts}
+        )
 
 
 def _erased_until_flip(found: Findings) -> tuple[TestResult, ...]:

@@ -94,7 +94,9 @@ class Telling(Question):
         rankings = {
             ATTENTION: effects.opposing_last(reading.weights),
             ALONE: effects.alone,
-        } | {measure: _ranking(group, measure) for measure in BEST_OF if measure in subject.measures}
+        } | {
+            measure: _ranking(group, measure) for measure in BEST_OF if measure in subject.measures
+        }
         # Over all words: within the support of sparse attention there may be nothing to rank.
         draws = group.rng.random((settings.random_draws, *reading.weights.shape))
         at_random = [effects.opposing_last(draw) for draw in draws]

@@ -24,12 +24,12 @@ from heedful.importance.deletion import logits_without_each
 from heedful.importance.influence import influence
 from heedful.importance.inside import Inside
 from heedful.importance.seen import Need
-from heedful.importance.word_subsets import logits_of_kept
 from heedful.model.classifier import AttentionClassifier
 from heedful.model.decision import decide_many
 from heedful.model.digest import weights_digest
 from heedful.model.precision import Precision, Rounded
 from heedful.model.pretrained import PretrainedEncoder
+from heedful.model.word_subsets import logits_of_kept
 from heedful.text.token_classes import classify_tokens
 from heedful.text.vocabulary import SPECIAL_WORDS
 from heedful.training.trained import Exposure, Trained
@@ -120,7 +120,7 @@ class ClassifierSubject(Decides, ShowsStates, KnowsWords):
 
     def without_each(self, reading: Reading) -> Float[ndarray, "documents words classes"]:
         """Probabilities without each word, by the exact shortcuts that the encoder allows."""
-        if self._is_pretrained:  # it has none, and some of the words at a time may be rounded
+        if isinstance(self.model.encoder, PretrainedEncoder):  # it has none, and some of the words at a time may be rounded
             return super().without_each(reading)
         batch, _ = reading.inner
         with torch.no_grad():

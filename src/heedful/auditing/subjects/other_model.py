@@ -12,7 +12,7 @@ from numpy import ndarray
 
 from heedful.auditing.subjects.base import Judge, Probabilities, Reading
 from heedful.errors import ConfigError
-from heedful.importance.word_subsets import logits_of_kept
+from heedful.model.word_subsets import logits_of_kept
 from heedful.text.batching import Batch
 from heedful.training.task import Label
 from heedful.training.trained import Trained

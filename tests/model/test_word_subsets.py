@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from heedful.importance.word_subsets import logits_of_kept
+from heedful.model.word_subsets import logits_of_kept
 from tests.importance.models import a_batch, a_model
 
 MODELS = [

@@ -1,0 +1,266 @@
+"""Attention that is trained on the model's own deletions: a word's score follows what it is worth.
+
+Three penalties, each of which an audit asks about: attention ranks words as deleting them does,
+its top words are enough for the label, and without them nothing of the label is left.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from heedful.config import at_least
+from heedful.errors import ConfigError
+from heedful.model.classifier import AttentionClassifier, TextClassifier, Trace
+from heedful.model.pretrained import PretrainedEncoder
+from heedful.model.projections import frozen, projections, uniform
+from heedful.model.word_subsets import logits_of_kept
+from heedful.text.batching import Batch, Batches
+from heedful.training.evaluate import evaluating
+from heedful.training.recipe import (
+    AnyTrace,
+    Material,
+    Penalised,
+    cross_entropy_of,
+    needs_attention,
+    recipes,
+)
+
+IsToken = Bool[Tensor, "batch tokens"]
+Scores = Float[Tensor, "batch tokens"]
+Drawn = Float[Tensor, "batch drawn"]
+Places = Int[Tensor, "batch drawn"]
+IsDrawn = Bool[Tensor, "batch drawn"]
+Loss = Float[Tensor, ""]
+
+# Weights of rank, keep and drop. What is fine-tuned learns in few and small steps.
+FROM_SCRATCH, FINE_TUNED = (0.2, 0.5, 0.1), (1.0, 1.0, 0.3)
+ROUNDING = 1e-6  # of a share times a number of words; falls that differ by less are the same
+
+
+@recipes.register("faithful")
+@dataclass(frozen=True)
+class Faithful(Penalised):
+    """Train attention on what the model's own decision does when words are deleted.
+
+    objective = cross_entropy + rank_weight * Rank + keep_weight * Keep + drop_weight * Drop
+    Rank = sum over pairs of gap_ij * softplus(score_j - score_i) / sum of gap_ij
+           gap_ij = max(0, fall_i - fall_j),  fall_i = log p(text) - log p(text without word i)
+    Keep = cross_entropy of the top words by attention alone
+    Drop = KL(shares of the labels | p(text without its top words))
+
+    `p` is that of the predicted class, without dropout; no gradient flows through the falls, so
+    Rank moves scores only. Of `ranked_share` of the documents of each batch `deletions` words are
+    drawn, half by attention and half evenly. The share of words that are the top words is drawn
+    from `shares` for each batch.
+    """
+
+    rank_weight: float | None = None  # None: 0.2, and 1 for a pretrained encoder
+    keep_weight: float | None = None  # None: 0.5, and 1 for a pretrained encoder
+    drop_weight: float | None = None  # None: 0.1, and 0.3 for a pretrained encoder
+    ranked_share: float = 0.25  # of the documents of a batch: reading them again takes time
+    deletions: int = 4  # words of each of these that are deleted, one at a time
+    shares: tuple[float, ...] = (0.1, 0.2, 0.5)
+    epochs: int = 12
+
+    def __post_init__(self) -> None:
+        weights = {"rank_weight": self.rank_weight, "keep_weight": self.keep_weight}
+        at_least(0, drop_weight=self.drop_weight, **weights)
+        at_least(2, deletions=self.deletions)
+        at_least(1, epochs=self.epochs)
+        if not self.shares:
+            raise ConfigError("faithful: shares should hold at least one number, as in 0.1+0.5.")
+        for share in (self.ranked_share, *self.shares):
+            if not 0 < share <= 1:
+                raise ConfigError(
+                    "faithful: ranked_share and shares should lie above 0 and be at most 1, not "
+                    f"{share}."
+                )
+
+    def prepare(self, model: TextClassifier, material: Material) -> nn.Module:
+        """The shares of the labels; says so if attention cannot learn."""
+        attends = needs_attention(model, "faithful")
+        if not isinstance(attends, AttentionClassifier):
+            raise ConfigError("faithful ranks words, and this model does not attend to words.")
+        if attends.project in (uniform, frozen):
+            raise ConfigError(
+                "faithful teaches attention where to look, and with the projection "
+                f"{projections.name_of(attends.project)} it cannot learn that. "
+                "Use another projection, as in --projection softmax, or another recipe."
+            )
+        return _LabelShares(material.documents).to(next(model.parameters()).device)
+
+    def penalty(
+        self,
+        model: TextClassifier,
+        batch: Batch,
+        trace: AnyTrace,
+        prepared: nn.Module,
+        rng: torch.Generator,
+    ) -> Loss:
+        """The three penalties, each times its weight; one that weighs nothing is not computed."""
+        assert isinstance(prepared, _LabelShares)
+        assert isinstance(trace, Trace)  # `prepare` has seen to it
+        assert isinstance(model, AttentionClassifier)
+        rank_weight, keep_weight, drop_weight = self.weights(model)
+        total = trace.logits.new_zeros(())
+        if rank_weight:
+            total = total + rank_weight * rank(
+                model, batch, trace, self.ranked_share, self.deletions, rng
+            )
+        share = self.shares[int(torch.randint(len(self.shares), (), generator=rng))]
+        is_top = top_words(trace.scores, batch.is_token, share)
+        if keep_weight:
+            total = total + keep_weight * keep(model, batch, trace, is_top)
+        if drop_weight:
+            total = total + drop_weight * drop(model, batch, trace, is_top, prepared.of_label)
+        return total
+
+    def weights(self, model: TextClassifier) -> tuple[float, float, float]:
+        """The weights of rank, keep and drop for this model."""
+        usual = FINE_TUNED if isinstance(model.encoder, PretrainedEncoder) else FROM_SCRATCH
+        given = (self.rank_weight, self.keep_weight, self.drop_weight)
+        rank, keep, drop = (u if g is None else g for u, g in zip(usual, given, strict=True))
+        return rank, keep, drop
+
+
+class _LabelShares(nn.Module):
+    """How often each label occurs in training, documents counted by their weight.
+
+    What is left to say of a text that holds no evidence. Even shares would teach a model of unequal
+    labels to contradict what it knows.
+    """
+
+    of_label: Tensor
+
+    def __init__(self, documents: Batches) -> None:
+        super().__init__()
+        counts = np.bincount(documents.labels, weights=documents.example_weight)
+        self.register_buffer("of_label", torch.from_numpy(counts / counts.sum()).float())
+
+
+def rank(
+    model: TextClassifier,
+    batch: Batch,
+    trace: Trace,
+    ranked_share: float,
+    deletions: int,
+    rng: torch.Generator,
+) -> Loss:
+    """Whether scores are in the order of the falls, for a few words of some documents."""
+    count = math.ceil(ranked_share * len(batch.labels) - ROUNDING)
+    rows = torch.randperm(len(batch.labels), generator=rng)[:count].to(batch.labels.device)
+    some = batch.kept(rows, batch.is_token[rows])
+    tokens = some.is_token.shape[1]
+    weights, scores = trace.weights[rows, :tokens], trace.scores[rows, :tokens]
+    places, is_drawn = draw_places(weights.detach(), some.is_token, deletions, rng)
+    fall = falls(model, some, places, is_drawn)
+    return misranking(scores.gather(1, places), fall.to(scores.dtype), is_drawn)
+
+
+def misranking(scores: Drawn, fall: Drawn, is_drawn: IsDrawn) -> Loss:
+    """Mean over documents of how far the order of the scores is from that of the falls.
+
+    sum_ij gap_ij * softplus(score_j - score_i) / sum_ij gap_ij,   gap_ij = max(0, fall_i - fall_j)
+
+    ln 2 where all scores are equal; near 0 where every word scores far above those of less fall.
+    A document without two words, or whose words are all worth the same, counts 0.
+    """
+    gap = (fall.unsqueeze(2) - fall.unsqueeze(1) - ROUNDING).clamp(min=0)
+    gap = gap * (is_drawn.unsqueeze(2) & is_drawn.unsqueeze(1))
+    below = scores.unsqueeze(1) - scores.unsqueeze(2)
+    losses = (gap * nn.functional.softplus(below)).sum(dim=(1, 2))
+    return (losses / gap.sum(dim=(1, 2)).clamp(min=torch.finfo(gap.dtype).tiny)).mean()
+
+
+def falls(model: TextClassifier, batch: Batch, places: Places, is_drawn: IsDrawn) -> Drawn:
+    """log p(text) - log p(text without the word), p that of the predicted class, in nats.
+
+    Read without dropout and without a gradient; 0 where no word is drawn.
+    """
+    documents = torch.arange(len(places), device=places.device)
+    row, number = is_drawn.nonzero(as_tuple=True)
+    without = batch.is_token[row]
+    without[torch.arange(len(row), device=row.device), places[row, number]] = False
+    document, is_kept = torch.cat([documents, row]), torch.cat([batch.is_token, without])
+    with evaluating(model):
+        logits = logits_of_kept(model, batch, document.cpu().numpy(), is_kept.cpu().numpy())
+    # A copy, since what was made in inference mode may not take part in a gradient.
+    log_p = logits.clone().double().log_softmax(dim=-1)
+    target = log_p[: len(documents)].argmax(dim=-1)
+    of_target = log_p.gather(1, target[document].unsqueeze(1)).squeeze(1)
+    fall = log_p.new_zeros(places.shape)
+    fall[row, number] = of_target[: len(documents)][row] - of_target[len(documents) :]
+    return fall
+
+
+def draw_places(
+    weights: Scores, is_token: IsToken, count: int, rng: torch.Generator
+) -> tuple[Places, IsDrawn]:
+    """Different words of each document: half drawn by attention, the others evenly from the rest.
+
+    The second result is False where a document has too few words.
+    """
+    width, by_attention = is_token.shape[1], count // 2
+    # The largest of log weight + Gumbel noise are a draw without replacement by the weights.
+    noise = torch.rand(2, *is_token.shape, generator=rng, dtype=torch.float64).to(weights.device)
+    first, second = -(-noise.clamp(min=1e-300).log()).log()
+    smallest = torch.finfo(weights.dtype).tiny
+    likely = (weights.clamp(min=smallest).log() + first).masked_fill(~is_token, -torch.inf)
+    chosen = likely.topk(min(by_attention, width), dim=1).indices
+    others = second.masked_fill(~is_token, -torch.inf).scatter(1, chosen, torch.inf)
+    places = others.topk(min(count, width), dim=1).indices
+    return places, is_token.gather(1, places)
+
+
+def top_words(scores: Scores, is_token: IsToken, share: float) -> IsToken:
+    """The ⌈share · n⌉ words of most attention of each document; equal ones in their order.
+
+    By scores, whose order every projection keeps: they also rank words that get no weight.
+    """
+    count = (is_token.sum(dim=1, keepdim=True) * share - ROUNDING).ceil()
+    masked = scores.detach().masked_fill(~is_token, -torch.inf)
+    place_of = masked.argsort(dim=1, descending=True, stable=True).argsort(dim=1)
+    return (place_of < count) & is_token
+
+
+def keep(model: AttentionClassifier, batch: Batch, trace: Trace, is_top: IsToken) -> Loss:
+    """Cross-entropy of the texts cut to their top words.
+
+    Against the label, not the model's own answer, which a model that always says the same gives
+    from any words.
+    """
+    return cross_entropy_of(logits_of_words(model, trace.embedded, is_top), batch)
+
+
+def drop(
+    model: AttentionClassifier,
+    batch: Batch,
+    trace: Trace,
+    is_top: IsToken,
+    of_label: Float[Tensor, " classes"],
+) -> Loss:
+    """KL(shares of the labels | p) of the texts without their top words, in nats."""
+    rest = batch.is_token & ~is_top
+    log_p = logits_of_words(model, trace.embedded, rest).log_softmax(dim=-1)
+    of_label = of_label.to(log_p.dtype)
+    divergence = (torch.xlogy(of_label, of_label) - of_label * log_p).sum(dim=-1)
+    return (divergence * batch.example_weight).mean()
+
+
+def logits_of_words(
+    model: AttentionClassifier, embedded: Float[Tensor, "batch tokens embedding"], is_kept: IsToken
+) -> Float[Tensor, "batch classes"]:
+    """Logits of the kept words, which move up, from embeddings that the whole texts share.
+
+    The gradient of the embedding table, most of a small model, is then taken once for all.
+    """
+    lengths = is_kept.sum(dim=1, keepdim=True)
+    longest = max(1, int(lengths.max()))
+    kept_first = (~is_kept).byte().argsort(dim=1, stable=True)[:, :longest]
+    is_word = torch.arange(longest, device=is_kept.device) < lengths
+    words = embedded.gather(1, kept_first.unsqueeze(-1).expand(-1, -1, embedded.shape[-1]))
+    return model.read(words * is_word.unsqueeze(-1), is_word).logits

@@ -1,0 +1,344 @@
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch.nn.functional import cross_entropy as torch_cross_entropy
+from torch.nn.functional import softplus
+
+import heedful
+from heedful.errors import ConfigError, DataError
+from heedful.importance.erasure import leave_one_out
+from heedful.model.default_tokens import blindfold
+from heedful.model.projections import projections
+from heedful.text.batching import Batches
+from heedful.text.datasets.planted import Planted
+from heedful.text.vocabulary import Encoded
+from heedful.training.recipe import Material
+from heedful.training.recipes import recipes
+from heedful.training.recipes.diversity import Diversity
+from heedful.training.recipes.faithful import (
+    Faithful,
+    draw_places,
+    drop,
+    falls,
+    keep,
+    misranking,
+    rank,
+    top_words,
+)
+from heedful.training.settings import Settings
+from tests.importance.models import a_batch, a_model, predicted
+
+LN2 = math.log(2)
+
+
+def rng(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def material(*labels: int, weights: tuple[float, ...] | None = None) -> Material:
+    words = Encoded(np.full(len(labels), 3), np.arange(len(labels) + 1))
+    weight = None if weights is None else np.array(weights)
+    return Material(Batches(words, np.array(labels), weight), ())
+
+
+def rows(*values: float) -> torch.Tensor:
+    return torch.tensor([values], dtype=torch.float64)
+
+
+def everyone(like: torch.Tensor) -> torch.Tensor:
+    return torch.ones_like(like, dtype=torch.bool)
+
+
+# Rank
+
+
+def test_misranking_by_hand():
+    fall, scores = rows(3, 1, 0), rows(0.5, 1, -1)
+    # Gaps: first over second 2, first over third 3, second over third 1. Sum: 6.
+    below = [scores[0, 1] - scores[0, 0], scores[0, 2] - scores[0, 0], scores[0, 2] - scores[0, 1]]
+    expected = (2 * softplus(below[0]) + 3 * softplus(below[1]) + softplus(below[2])) / 6
+    found = misranking(scores, fall, everyone(scores))
+    torch.testing.assert_close(found, expected, rtol=1e-5, atol=0)
+
+
+def test_equal_scores_cost_ln_2_whatever_the_falls():
+    fall = torch.randn(4, 5, generator=rng(), dtype=torch.float64)
+    assert float(misranking(torch.zeros_like(fall), fall, everyone(fall))) == pytest.approx(LN2)
+
+
+def test_the_right_order_by_a_large_margin_costs_nothing_and_pulls_at_nothing():
+    scores = rows(60.0, 20.0, -20.0, -60.0).requires_grad_()
+    loss = misranking(scores, rows(0.9, 0.5, 0.1, -0.3), everyone(scores))
+    (pull,) = torch.autograd.grad(loss, scores)
+    assert float(loss.detach()) == pytest.approx(0, abs=1e-12)
+    torch.testing.assert_close(pull, torch.zeros_like(pull), rtol=0, atol=1e-12)
+
+
+def test_following_its_gradient_puts_scores_in_the_order_of_the_falls():
+    fall = rows(0.2, -0.4, 0.7, 0.1)
+    scores = rows(-1.0, 1.0, -2.0, 2.0).requires_grad_()
+    for _ in range(300):
+        (pull,) = torch.autograd.grad(misranking(scores, fall, everyone(fall)), scores)
+        scores = (scores - pull).detach().requires_grad_()
+    assert scores.argsort().tolist() == fall.argsort().tolist()
+
+
+def test_documents_without_pairs_or_without_differences_count_nothing():
+    fall = torch.tensor([[0.4, 0.0], [0.3, 0.3]], dtype=torch.float64)
+    scores = torch.tensor([[1.0, 2.0], [1.0, 2.0]], dtype=torch.float64, requires_grad=True)
+    is_drawn = torch.tensor([[True, False], [True, True]])
+    loss = misranking(scores, fall, is_drawn)
+    (pull,) = torch.autograd.grad(loss, scores)
+    assert float(loss.detach()) == 0
+    assert (pull == 0).all()
+
+
+ENCODERS = [
+    {"encoder": "embedding"}, {"encoder": "mlp", "projection": "sparsemax"},
+    {"encoder": "bilstm:hidden_size=4"}, {"encoder": "gru:hidden_size=3", "projection": "entmax"},
+    {"encoder": "bilstm:hidden_size=3:skip=concat"}, {"encoder": "cnn"},
+    {"encoder": "bilstm:hidden_size=4", "keys": "separate"},
+    {"encoder": "transformer:hidden_size=8:heads=2", "projection": "k-hot:k=2"},
+    {"encoder": "pretrained:source=tiny"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("options", ENCODERS, ids=str)
+@pytest.mark.parametrize("classes", [2, 3])
+def test_falls_are_leave_one_out_in_log_probability_without_dropout(options, classes):
+    model, batch = a_model(classes=classes, **options), a_batch(6, 4, 2, 1)
+    target = predicted(model, batch)
+    probability = model(batch).logits.softmax(dim=-1).gather(1, target.unsqueeze(1)).detach()
+    without = probability - leave_one_out(model, batch, target)
+    model.dropout.p = 0.5
+    model.train()
+    places = torch.arange(6).expand(4, 6)
+    found = falls(model, batch, places, batch.is_token)
+    expected = (probability.log() - without.log()) * batch.is_token
+    torch.testing.assert_close(found, expected, rtol=1e-6, atol=1e-9)
+    assert model.training
+    assert model.dropout.training
+
+
+def test_draws_are_different_words_half_of_them_by_attention():
+    is_token = torch.arange(8) < torch.tensor([[8], [5], [3], [1]])
+    weights = is_token * 1e-12
+    weights[:, 0] = 1.0
+    weights[:2, 3] = 1.0  # where it may be, all attention is on words 0 and 3
+    drawn = torch.zeros(8)
+    for seed in range(200):
+        places, is_drawn = draw_places(weights, is_token, 4, rng(seed))
+        assert places.shape == (4, 4)
+        for row, (own, used) in enumerate(zip(places, is_drawn, strict=True)):
+            words = own[used].tolist()
+            assert len(set(words)) == len(words) == min(4, int(is_token[row].sum()))
+            assert is_token[row, words].all()
+        assert {0, 3} <= set(places[0].tolist())
+        drawn[places[0]] += 1
+    # Two of the other six words each time: about 67 of 200 each.
+    assert ((drawn[[1, 2, 4, 5, 6, 7]] > 40) & (drawn[[1, 2, 4, 5, 6, 7]] < 95)).all()
+
+
+# Keep and drop
+
+
+def test_top_words_are_counted_up_and_equal_ones_come_in_their_order():
+    scores = torch.tensor([[0.1, 0.9, 0.5, 0.9, -3.0], [7.0, 0.0, 5.0, 5.0, 5.0]])
+    is_token = torch.tensor([[True] * 5, [True, True, False, False, False]])
+    for share, first, second in [
+        (0.1, [1], [0]),
+        (0.2, [1], [0]),
+        (0.5, [1, 2, 3], [0]),
+        (1.0, [0, 1, 2, 3, 4], [0, 1]),
+    ]:
+        is_top = top_words(scores, is_token, share)
+        assert [row.nonzero().flatten().tolist() for row in is_top] == [first, second]
+
+
+@pytest.mark.parametrize("name", projections)
+def test_top_words_have_the_most_weight_under_every_projection(name):
+    scores = torch.randn(6, 9, generator=rng(), dtype=torch.float64)
+    is_token = torch.arange(9) < torch.tensor([[9], [8], [5], [3], [2], [1]])
+    weights = projections.make(name)(scores, is_token)
+    is_top = top_words(scores, is_token, 0.4)
+    lowest = weights.masked_fill(~is_top, torch.inf).amin(dim=1)
+    highest_other = weights.masked_fill(is_top | ~is_token, -torch.inf).amax(dim=1)
+    assert (lowest >= highest_other - 1e-12).all()
+
+
+@pytest.mark.parametrize("options", ENCODERS, ids=str)
+def test_to_keep_all_words_costs_the_cross_entropy_of_the_text(options):
+    model, batch = a_model(**options), a_batch(5, 3, 1)
+    expected = torch_cross_entropy(model(batch).logits, batch.labels)
+    trace = model(batch)
+    found = keep(model, batch, trace, top_words(trace.scores, batch.is_token, 1.0))
+    torch.testing.assert_close(found, expected)
+
+
+def test_keep_reads_the_top_words_as_a_text_of_their_own():
+    model, batch = a_model(encoder="bilstm:hidden_size=4"), a_batch(4)
+    is_top = torch.tensor([[True, False, False, True]])
+    words = model.embedding(batch.token_ids[:, [0, 3]])
+    alone = model.read(words, torch.ones(1, 2, dtype=torch.bool))
+    expected = torch_cross_entropy(alone.logits, batch.labels)
+    torch.testing.assert_close(keep(model, batch, model(batch), is_top), expected)
+
+
+@pytest.mark.parametrize("shares", [(0.5, 0.5), (0.9, 0.1), (0.2, 0.3, 0.5)])
+def test_drop_is_0_where_the_answer_is_the_shares_of_the_labels(shares):
+    model, batch = a_model(classes=len(shares), encoder="embedding"), a_batch(5, 3, 1)
+    of_label = torch.tensor(shares, dtype=torch.float64)
+    logits = of_label.log()
+    with torch.no_grad():
+        model.output.linear.weight.zero_()
+        model.output.linear.bias.copy_(logits if len(shares) > 2 else logits[1:] - logits[:1])
+    trace = model(batch)
+    is_top = top_words(trace.scores, batch.is_token, 0.2)
+    assert drop(model, batch, trace, is_top, of_label).item() == pytest.approx(0, abs=1e-12)
+    other = of_label.flip(0) + torch.linspace(0, 0.1, len(shares))
+    expected = (other * (other.log() - logits)).sum()  # any other shares cost their divergence
+    torch.testing.assert_close(drop(model, batch, trace, is_top, other), expected)
+
+
+def test_the_shares_of_the_labels_count_documents_by_their_weight():
+    model = a_model(encoder="embedding")
+    for weights, expected in [(None, [0.75, 0.25]), ((2 / 3, 2 / 3, 2 / 3, 2.0), [0.5, 0.5])]:
+        prepared = Faithful().prepare(model, material(0, 0, 0, 1, weights=weights))
+        assert prepared.of_label.tolist() == pytest.approx(expected)
+
+
+# The recipe
+
+
+def penalty(recipe, model, batch, seed: int = 0) -> torch.Tensor:
+    prepared = recipe.prepare(model, material(0, 0, 1))
+    return recipe.penalty(model, batch, model(batch), prepared, rng(seed))
+
+
+def test_the_penalty_is_the_weighted_sum_of_its_three_parts():
+    model, batch = a_model(encoder="bilstm:hidden_size=4"), a_batch(6, 4, 2)
+    alone = [
+        penalty(Faithful(*weights, shares=(0.2,)), model, batch)
+        for weights in ([1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0])
+    ]
+    found = penalty(Faithful(2.0, 3.0, 4.0, shares=(0.2,)), model, batch)
+    torch.testing.assert_close(found, 2 * alone[0] + 3 * alone[1] + 4 * alone[2])
+    assert all(float(part.detach()) > 0 for part in alone)
+
+
+def test_all_words_of_a_text_may_be_its_top_words():
+    model, batch = a_model(encoder="bilstm:hidden_size=4"), a_batch(6, 4, 2)
+    whole = Faithful(0.0, 1.0, 0.0, shares=(1.0,))
+    expected = torch_cross_entropy(model(batch).logits, batch.labels)
+    torch.testing.assert_close(penalty(whole, model, batch), expected)
+
+
+@pytest.mark.parametrize(("share", "ranked"), [(0.1, 1), (0.25, 1), (0.5, 2), (1.0, 4)])
+def test_only_some_documents_of_a_batch_are_ranked(share, ranked):
+    model, batch = a_model(encoder="embedding"), a_batch(6, 5, 4, 3)
+    seen = set()
+    for seed in range(20):
+        trace = model(batch)
+        loss = rank(model, batch, trace, share, 4, rng(seed))
+        (pull,) = torch.autograd.grad(loss, trace.scores)
+        pulled = (pull.abs() > 0).any(dim=1)
+        assert int(pulled.sum()) == ranked
+        seen |= set(pulled.nonzero().flatten().tolist())
+    assert seen == {0, 1, 2, 3}
+
+
+def test_it_composes_with_other_penalties():
+    both = recipes.make("faithful:rank_weight=1.0,diversity")
+    model, batch = a_model(encoder="bilstm:hidden_size=4"), a_batch(6, 4, 2)
+    expected = penalty(Faithful(1.0), model, batch) + penalty(Diversity(), model, batch)
+    torch.testing.assert_close(penalty(both, model, batch), expected)
+
+
+def test_rank_moves_what_scores_are_made_of_and_not_the_output():
+    model, batch = a_model(encoder="bilstm:hidden_size=4"), a_batch(6, 4, 2)
+    penalty(Faithful(1.0, 0.0, 0.0), model, batch).backward()
+    assert all(parameter.grad is None for parameter in model.output.parameters())
+    assert all(parameter.grad.abs().sum() > 0 for parameter in model.alignment.parameters())
+
+
+def test_weights_that_are_not_given_depend_on_whether_the_encoder_is_fine_tuned():
+    small, large = (
+        a_model(encoder="bilstm:hidden_size=4"),
+        a_model(encoder="pretrained:source=tiny"),
+    )
+    assert Faithful().weights(small) == (0.2, 0.5, 0.1)
+    assert Faithful().weights(large) == (1.0, 1.0, 0.3)
+    assert Faithful(keep_weight=0.0).weights(large) == (1.0, 0.0, 0.3)
+
+
+def test_models_whose_attention_cannot_learn_are_refused_in_a_sentence():
+    for name in ("uniform", "frozen"):
+        with pytest.raises(ConfigError, match=f"with the projection {name} it cannot learn that"):
+            Faithful().prepare(a_model(projection=name), material(0, 1))
+    with pytest.raises(ConfigError, match="a model that pools has none"):
+        Faithful().prepare(a_model(pooling="mean"), material(0, 1))
+    ordinary, settings = a_model(encoder="embedding"), Settings().model
+    tokens = blindfold(ordinary, 3, settings.alignment, settings.projection, seed=1)
+    with pytest.raises(ConfigError, match="does not attend to words"):
+        Faithful().prepare(tokens, material(0, 1))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "deletions=1",
+        "epochs=0",
+        "rank_weight=-1.0",
+        "shares=0.0",
+        "shares=0.5+1.5",
+        "ranked_share=0",
+    ],
+)
+def test_wrong_options_are_refused(wrong):
+    with pytest.raises(ConfigError, match=wrong.partition("=")[0]):
+        recipes.make(f"faithful:{wrong}")
+
+
+def test_one_class_is_refused_in_a_sentence():
+    with pytest.raises(DataError, match="label"):
+        heedful.Classifier(recipe="faithful").fit(["good film"] * 10, ["p"] * 10)
+
+
+@pytest.mark.parametrize("words", [1, 2])
+def test_texts_of_one_or_two_words_are_learnt(words):
+    texts = [" ".join([word] * words) for word in ("good", "bad")] * 12
+    classifier = heedful.Classifier(
+        encoder="bilstm:hidden_size=4", recipe="faithful:epochs=8", min_documents=1,
+        optimizer="adam:learning_rate=0.05", batch_size=8,
+    )  # fmt: skip
+    classifier.fit(texts, ["p", "n"] * 12, dev=(texts, ["p", "n"] * 12))
+    assert classifier.score(texts, ["p", "n"] * 12) == 1
+
+
+def evidence_mass(recipe: str, corpus: heedful.Corpus, encoder: str) -> float:
+    """Mean share of attention on the planted words, of a model that finds every label."""
+    classifier = heedful.Classifier(
+        encoder=encoder, recipe=f"{recipe}:epochs=4", embedding_size=16, split="spaces",
+        optimizer="adam:learning_rate=0.01", patience=None,
+    )  # fmt: skip
+    classifier.fit(
+        corpus.train.texts, corpus.train.labels, dev=(corpus.dev.texts, corpus.dev.labels)
+    )
+    assert classifier.score(corpus.test.texts, corpus.test.labels) > 0.97
+    shown = classifier.attention(corpus.test.texts)
+    return float(
+        np.mean([a.weights[[not w.startswith("neutral") for w in a.words]].sum() for a in shown])
+    )
+
+
+def test_attention_on_planted_evidence_rises_against_standard_training():
+    corpus = Planted(documents=2000)()
+    mass = {r: evidence_mass(r, corpus, "bilstm:hidden_size=16") for r in ("standard", "faithful")}
+    assert mass["faithful"] > mass["standard"] + 0.2, mass
+
+
+def test_attention_without_context_stays_on_planted_evidence():
+    corpus = Planted(documents=2000)()
+    assert evidence_mass("faithful", corpus, "embedding") > 0.8
