@@ -12,7 +12,7 @@ from heedful.auditing.metrics.base import Better
 # What the dose of a judged test is a share of, and how much of it is tolerable.
 DOSES = {
     "false-documents": ("documents with a false picture", 0.15),
-    "bypass": ("the decision, in log-odds, that reaches the output past the weights", 0.5),
+    "bypass": ("the decision, in log-odds, that reaches the output past the weights", 0.45),
     "written-choice": ("documents whose top word is chosen to say the label", 0.5),
 }
 

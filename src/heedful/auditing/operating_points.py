@@ -249,7 +249,8 @@ def _verdict_sentence(found: Mapping[str, Any]) -> str:
             said.append(f"{words} {rate['value']:.0%} ({ends}) of {rate['models']}")
     if not said:
         return ""
-    return f"Of models with a known answer, of kinds that the cuts were made without: {'; '.join(said)}."
+    told = "; ".join(said)
+    return f"Of models with a known answer, of kinds that the cuts were made without: {told}."
 
 
 RATES = {

@@ -1,7 +1,7 @@
 """Models whose answer is exact: built ones, and pictures of known truth beside trained ones.
 
-Each is audited in a job of its own, which also writes down what is true of it (`truth.json`): doses,
-which are shares, counted on the very documents that were audited.
+Each is audited in a job of its own, which also writes down what is true of it (`truth.json`):
+doses, which are shares, counted on the very documents that were audited.
 """
 
 from collections.abc import Mapping
@@ -101,9 +101,10 @@ def true_doses(kind: Exact, result: Audit) -> dict[str, float]:
     if not kind.picture.is_own:
         is_false = kind.picture.is_false(result.texts, result.predictions)
         doses["false-documents"] = float(is_false.mean())
+        doses["written-choice"] = doses["false-documents"] if kind.picture.is_written else 0.0
         if kind.architecture in ("module", "classifier"):
-            doses["bypass"] = float(is_false.mean())
-    elif kind.model.shown == "function-words":
+            doses["bypass"] = doses["false-documents"]
+    if kind.model.shown == "function-words":
         adapter = BuiltAdapter(kind.model, 2)
         is_written = adapter.is_written([text.split() for text in result.texts])
         doses["written-choice"] = float(np.mean(is_written))

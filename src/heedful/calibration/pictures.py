@@ -20,6 +20,7 @@ from heedful.auditing.subjects.base import (
     Subject,
     Words,
 )
+from heedful.calibration.built import FUNCTION_WORDS
 from heedful.config import share
 from heedful.counterfactual import Counterfactual
 from heedful.text.documents import Documents, Span, fingerprints, words_in_spans
@@ -35,6 +36,7 @@ class Picture:
 
     false_share: float = 0.0  # of the documents
     false_classes: tuple[str, ...] = ()
+    is_written: bool = False  # false ones look at the function word of the predicted label
     is_placed: bool = False  # true pictures are placed on the evidence, not the model's own
 
     def __post_init__(self) -> None:
@@ -82,7 +84,10 @@ class Pictured(Subject):
         own = reading.weights
         if self.picture.is_placed:
             own = _spread(is_evidence, reading.is_token, texts)
-        wrong = _spread(~is_evidence & reading.is_token, reading.is_token, texts)
+        if self.picture.is_written:
+            wrong = _spread(_function_words(reading), reading.is_token, texts)
+        else:  # no evidence word may come first, however many others share the weight
+            wrong = _spread(~is_evidence & reading.is_token, reading.is_token, texts, mass=1.0)
         return replace(reading, weights=np.where(is_false[:, None], wrong, own))
 
     def _is_false(self, reading: Reading) -> Bool[ndarray, " documents"]:
@@ -145,10 +150,20 @@ def pictured(behind: Subject, picture: Picture, evidence: Spans) -> Subject:
     return Pictured(behind, picture, evidence)
 
 
+def _function_words(reading: Reading) -> Bool[ndarray, "documents words"]:
+    """Of each document the function word that stands for its predicted label."""
+    found = np.zeros_like(reading.is_token)
+    for row, (text, offsets) in enumerate(zip(reading.texts, reading.offsets, strict=True)):
+        word = FUNCTION_WORDS[min(int(reading.prediction[row]), 1)]
+        found[row, : len(offsets)] = [text[start:end] == word for start, end in offsets.tolist()]
+    return found
+
+
 def _spread(
     where: Bool[ndarray, "documents words"],
     is_token: Bool[ndarray, "documents words"],
     texts: Sequence[str],
+    mass: float = EVIDENCE_MASS,
 ) -> Words:
     """Most of the weight on some words, unevenly, the rest on all others."""
     uneven = np.zeros(is_token.shape)
@@ -161,6 +176,6 @@ def _spread(
         total = weights.sum(axis=1, keepdims=True)
         return np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)
 
-    mixed = EVIDENCE_MASS * shares(where) + (1 - EVIDENCE_MASS) * shares(is_token & ~where)
+    mixed = mass * shares(where) + (1 - mass) * shares(is_token & ~where)
     total = mixed.sum(axis=1, keepdims=True)
     return np.divide(mixed, total, out=np.zeros_like(mixed), where=total > 0)

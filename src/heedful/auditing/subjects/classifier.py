@@ -120,7 +120,7 @@ class ClassifierSubject(Decides, ShowsStates, KnowsWords):
 
     def without_each(self, reading: Reading) -> Float[ndarray, "documents words classes"]:
         """Probabilities without each word, by the exact shortcuts that the encoder allows."""
-        if isinstance(self.model.encoder, PretrainedEncoder):  # it has none, and some of the words at a time may be rounded
+        if isinstance(self.model.encoder, PretrainedEncoder):  # it has none, and may be rounded
             return super().without_each(reading)
         batch, _ = reading.inner
         with torch.no_grad():

@@ -96,8 +96,8 @@ class Planted:
     def _document(self, label: int, source: int, rng: np.random.Generator) -> Document:
         neutral = rng.choice(self.neutral_vocabulary, self.neutral_words, replace=False)
         evidence = rng.choice(self.evidence_vocabulary, self.evidence_words, replace=False)
-        units: list[tuple[str, ...]]
-        units = [(word_form(LABELS[source], n),) for n in evidence.tolist()] * self.repeats
+        units: list[tuple[str, ...]] = []
+        units += [(word_form(LABELS[source], n),) for n in evidence.tolist()] * self.repeats
         if self.opposing_words:
             others = (source + rng.integers(1, self.classes, self.opposing_words)) % self.classes
             against = rng.choice(self.evidence_vocabulary, self.opposing_words, replace=False)
