@@ -5,11 +5,12 @@ in random rankings alike (`WordEffects.opposing_last`); measures that have a sig
 A document's *picture* is scored by itself: how far the log-odds fall without its top words, down to
 where the decision is lost, between random rankings and the best ranking found for this document.
 Where even that one hardly moves the decision, no words carry it: the document is *silent*, and no
-picture of it is true or false.
+picture of it is true or false. Sparse attention says nothing of the order of words without weight,
+so of no ranking are more words deleted than have weight.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -211,7 +212,12 @@ class Erased:
     only: Float[ndarray, "documents steps"]
     prediction_without: Int[ndarray, "documents steps"]
     prediction_only: Int[ndarray, "documents steps"]
-    fall: Float[ndarray, " documents"]  # of the log-odds without them, mean over the steps
+    fall: Float[ndarray, "documents steps"]  # of the log-odds without them, until it is lost
+
+    def at(self, steps: slice) -> "Erased":
+        """Some of the steps."""
+        by_steps = ("without", "only", "prediction_without", "prediction_only", "fall")
+        return replace(self, **{name: getattr(self, name)[:, steps] for name in by_steps})
 
 
 def _erased(
@@ -239,7 +245,7 @@ def _erased(
             only[rows, :, prediction],
             without.argmax(axis=-1),
             only.argmax(axis=-1),
-            (before - np.maximum(log_odds(without, target, smallest), lost_at)).mean(axis=1),
+            before - np.maximum(log_odds(without, target, smallest), lost_at),
         )
         for without, only in zip(
             probabilities[: len(tops)], probabilities[len(tops) :], strict=True
@@ -253,13 +259,16 @@ def _tested(
     """The fall and all tests of each ranking on some documents, in the order of `TESTS`."""
     lengths = group.reading.is_token.sum(axis=1)
     sizes = np.stack([top_k(part, lengths) for part in group.settings.fractions], axis=1)
+    ranked = group.reading.support & ~group.effects_by(group.judge).is_opposing
+    within = np.minimum(sizes, np.maximum(ranked.sum(axis=1), 1)[:, None])
     results = []
-    for erased in _erased(group, some, rankings, sizes):
+    for both in _erased(group, some, rankings, np.concatenate([sizes, within], axis=1)):
+        erased, steps = both.at(slice(sizes.shape[1])), slice(sizes.shape[1], None)
         labels, prediction = erased.labels, erased.prediction
         drop = accuracy_drop(labels, prediction, erased.prediction_without)
         gold = post_hoc_accuracy_gold(labels, erased.prediction_only)
         tests = [
-            erased.fall,
+            both.at(steps).fall.mean(axis=1),
             comprehensiveness(erased.probability, erased.without),
             sufficiency(erased.probability, erased.only),
             np.where(labels >= 0, drop, np.nan),
