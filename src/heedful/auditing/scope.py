@@ -6,6 +6,8 @@ Made from a saved audit alone, so that report, terminal and page say the same.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
 from heedful.auditing.operating_points import (
     BYPASS,
     FALSE_DOCUMENTS,
@@ -72,9 +74,17 @@ def _sentences(audit: Audit, pictures: TestResult, point: OperatingPoint) -> Ite
         yield "Which word gets the most weight gives the label away: words that say nothing do."
     if named := exceptions(audit):
         yield f"{'Except for' if audit.verdict == 'may' else 'Worst for'}: {', '.join(named)}."
-    if silent := pictures.score.left_out - audit.single_words:
+    if silent := _silent(audit):
         on = counted(silent, "document")
         yield f"On {on} no words carry the decision: show no picture there."
+
+
+def _silent(audit: Audit) -> int:
+    """Documents whose decision no words carry."""
+    fall, picture = audit.columns.get("fall_attention"), audit.columns.get("picture")
+    if fall is None or picture is None:
+        return 0
+    return int((~np.isnan(fall) & np.isnan(picture)).sum())
 
 
 def _share(test: TestResult) -> str:
