@@ -27,7 +27,7 @@ class Dosed:
     cluster: str  # models that are alike
 
 
-def dose_cut(found: Sequence[Dosed], tolerated: float) -> Cut | None:
+def dose_cut(found: Sequence[Dosed], tolerated: float, resamples: int = RESAMPLES) -> Cut | None:
     """The cut at a tolerated dose; None if the doses do not lie around it, or are too few."""
     doses = {round(one.dose, 3) for one in found}
     if len(doses) < FEWEST_DOSES or not min(doses) < tolerated < max(doses):
@@ -37,7 +37,7 @@ def dose_cut(found: Sequence[Dosed], tolerated: float) -> Cut | None:
     members = [[one for one in found if one.cluster == name] for name in clusters]
     rng = np.random.default_rng(SEED)
     cuts = []
-    for _ in range(RESAMPLES):
+    for _ in range(resamples):
         chosen = rng.integers(len(clusters), size=len(clusters))
         drawn = [one for number in chosen.tolist() for one in members[number]]
         if min(one.dose for one in drawn) < tolerated < max(one.dose for one in drawn):

@@ -24,7 +24,7 @@ from heedful.auditing.verdict import (
     judge_question,
     reach_verdict,
 )
-from heedful.calibration.dose_curve import Dosed, dose_cut
+from heedful.calibration.dose_curve import RESAMPLES, Dosed, dose_cut
 from heedful.calibration.ground_truth import Known, Looked
 from heedful.calibration.roc import Separation, best_cut, scores_of, separate, share
 from heedful.calibration.zoo import Lies
@@ -101,8 +101,8 @@ def rate_tests(known: Sequence[Known]) -> list[Tested]:
     return [_tested(some, cuts) for some in by_test(known).values()]
 
 
-def fit_cuts(known: Sequence[Known]) -> dict[str, dict[str, Cut]]:
-    """The cuts of the tests that measure a dose, by kind of model."""
+def fit_cuts(known: Sequence[Known], resamples: int = RESAMPLES) -> dict[str, dict[str, Cut]]:
+    """The cuts of the tests that measure a dose, by kind of model; without resamples, no intervals."""
     found: dict[str, dict[str, Cut]] = {}
     for test, some in by_test(known).items():
         defined = audit_tests().get(test)
@@ -114,7 +114,7 @@ def fit_cuts(known: Sequence[Known]) -> dict[str, dict[str, Cut]]:
                 for one in some
                 if one.architecture == architecture and one.has_score and not math.isnan(one.dose)
             ]
-            if cut := dose_cut(dosed, DOSES[defined.dose][1]):
+            if cut := dose_cut(dosed, DOSES[defined.dose][1], resamples):
                 found.setdefault(architecture, {})[test] = cut
     return found
 
@@ -127,7 +127,7 @@ def judge_elsewhere(known: Sequence[Known], models: Iterable[Looked]) -> list[Ju
         of_member.setdefault(one.member, []).append(one)
     judged = []
     for kind in dict.fromkeys(model.kind for model in models):
-        cuts = fit_cuts([one for one in known if one.kind != kind])
+        cuts = fit_cuts([one for one in known if one.kind != kind], resamples=0)
         judged += [
             judge_model(model, of_member.get(model.member, []), cuts)
             for model in models
