@@ -102,7 +102,7 @@ def rate_tests(known: Sequence[Known]) -> list[Tested]:
 
 
 def fit_cuts(known: Sequence[Known], resamples: int = RESAMPLES) -> dict[str, dict[str, Cut]]:
-    """The cuts of the tests that measure a dose, by kind of model; without resamples, no intervals."""
+    """The cuts of the tests that measure a dose, by kind of model; no resamples: no intervals."""
     found: dict[str, dict[str, Cut]] = {}
     for test, some in by_test(known).items():
         defined = audit_tests().get(test)
