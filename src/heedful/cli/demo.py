@@ -95,8 +95,8 @@ def _audit(trained: "dict[str, Trained]", corpus: "Corpus", output: Path) -> Non
     from heedful import runs
     from heedful.auditing.questions import AuditSettings
     from heedful.auditing.run_audit import AuditPlan, run_audit
+    from heedful.auditing.scope import scope
     from heedful.auditing.subjects.classifier import ClassifierSubject
-    from heedful.auditing.verdict import DECIDING
     from heedful.cli import show
     from heedful.report import write_report
 
@@ -113,14 +113,7 @@ def _audit(trained: "dict[str, Trained]", corpus: "Corpus", output: Path) -> Non
             )
         audits[name].save(output / AUDITS / name)
         show.result(f"  {name:<7} {audits[name].sentence}")
-        for question in DECIDING:
-            answer = audits[name].answer(question)
-            test = next(t for t in answer.tests if t.judgement != "reported")
-            low, high = test.score.interval
-            show.result(
-                f"  {'':<7} {question}: {answer.judgement} "
-                f"({test.name} {test.score.score:.2f} [{low:.2f}, {high:.2f}] of 1)"
-            )
+        show.result(f"  {'':<7} {scope(audits[name])}")
         show.result(f"  {'':<7} {audits[name].instead}")
     write_report(output / runs.REPORT, audits)
     show.result(f"\nall answers, figures and heat maps: {output / runs.REPORT}")

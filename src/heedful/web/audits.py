@@ -9,6 +9,7 @@ from typing import Any
 from heedful.auditing.document_filter import Rows, Selection, column_of, select
 from heedful.auditing.questions import audit_tests
 from heedful.auditing.results import Audit, plain
+from heedful.auditing.scope import scope
 from heedful.errors import DataError, UsageError
 from heedful.report import tables
 from heedful.report.figures import charts
@@ -53,6 +54,7 @@ class AuditViews:
             problem="",
             **self._in_short(audit),
             why=tables.why(audit),
+            scope=scope(audit),
             tally=tables.tally(audit),
             instead=audit.instead,
             caveat=audit.caveat,

@@ -269,6 +269,7 @@ class AuditSheet(AuditLine):
 
     why: str
     tally: str
+    scope: str  # what the verdict claims and where it stops
     instead: str
     caveat: str
     record: str
