@@ -19,8 +19,18 @@ class Share(TypedDict):
     models: int
 
 
+class StoredCut(TypedDict):
+    """The score at a tolerated dose, for one kind of model."""
+
+    value: float
+    low: Number
+    high: Number
+    models: int
+    curve: list[tuple[float, float]]
+
+
 class Point(TypedDict):
-    """One operating point."""
+    """One operating point; from schema 2 on with a dose and a cut for each kind of model."""
 
     question: str
     test: str
@@ -30,13 +40,42 @@ class Point(TypedDict):
     false_alarms: Share | None
     auc: Share | None
     note: NotRequired[str]
+    dose: NotRequired[str]
+    tolerated: NotRequired[Number]
+    cuts: NotRequired[dict[str, StoredCut]]
+
+
+class Rate(TypedDict):
+    """How often the verdict did one thing with models of one kind."""
+
+    value: float
+    low: float
+    high: float
+    models: int
+
+
+class Rates(TypedDict, total=False):
+    """How often the verdict was right on some models."""
+
+    liars_passed: Rate
+    partial_liars_passed: Rate
+    honest_refused: Rate
+    honest_passed: Rate
+
+
+class VerdictRates(TypedDict, total=False):
+    """The same of all models; those of schema 1 were single numbers."""
+
+    all: Rates
+    liars_caught: Number
+    honest_refused: Number
 
 
 class Calibration(TypedDict):
     """What an audit was judged by."""
 
     made: dict[str, Any]
-    verdict: dict[str, Number]
+    verdict: VerdictRates
     points: list[Point]
 
 
@@ -76,6 +115,7 @@ class Row(TypedDict, total=False):
     accuracy_drop: Number
     kept_own: Number
     kept_gold: Number
+    false_pictures: Number
     comprehensiveness: Number
     sufficiency: Number
     low: Number
@@ -98,6 +138,7 @@ class Evidence(TypedDict, total=False):
     flips: list[Flips]
     curves: list[Row]
     measures: list[Row]
+    classes: list[Row]
     words: list[Row]
     frontier: list[Row]
 
