@@ -19,8 +19,8 @@ class Share(TypedDict):
     models: int
 
 
-class StoredCut(TypedDict):
-    """The score at a tolerated dose, for one kind of model."""
+class Cut(TypedDict):
+    """Where a tolerated dose is reached, for one kind of model."""
 
     value: float
     low: Number
@@ -30,7 +30,7 @@ class StoredCut(TypedDict):
 
 
 class Point(TypedDict):
-    """One operating point; from schema 2 on with a dose and a cut for each kind of model."""
+    """One operating point."""
 
     question: str
     test: str
@@ -42,31 +42,13 @@ class Point(TypedDict):
     note: NotRequired[str]
     dose: NotRequired[str]
     tolerated: NotRequired[Number]
-    cuts: NotRequired[dict[str, StoredCut]]
-
-
-class Rate(TypedDict):
-    """How often the verdict did one thing with models of one kind."""
-
-    value: float
-    low: float
-    high: float
-    models: int
+    cuts: NotRequired[dict[str, Cut]]
 
 
 class Rates(TypedDict, total=False):
-    """How often the verdict was right on some models."""
+    """How often a verdict was right: shares by name in schema 2, single numbers in schema 1."""
 
-    liars_passed: Rate
-    partial_liars_passed: Rate
-    honest_refused: Rate
-    honest_passed: Rate
-
-
-class VerdictRates(TypedDict, total=False):
-    """The same of all models; those of schema 1 were single numbers."""
-
-    all: Rates
+    all: dict[str, Share]
     liars_caught: Number
     honest_refused: Number
 
@@ -75,7 +57,7 @@ class Calibration(TypedDict):
     """What an audit was judged by."""
 
     made: dict[str, Any]
-    verdict: VerdictRates
+    verdict: Rates
     points: list[Point]
 
 
@@ -104,6 +86,9 @@ class Row(TypedDict, total=False):
     """A row of any other table: a column of one name has one type in all of them."""
 
     measure: str
+    false_pictures: Number
+    false_low: Number
+    false_high: Number
     word: str
     kind: str
     model: str
@@ -115,7 +100,6 @@ class Row(TypedDict, total=False):
     accuracy_drop: Number
     kept_own: Number
     kept_gold: Number
-    false_pictures: Number
     comprehensiveness: Number
     sufficiency: Number
     low: Number

@@ -169,12 +169,19 @@ def _pictures(
     """
     falls = [named[f"{FALL}_{name}"] for name in candidates if f"{FALL}_{name}" in named]
     best, floor = np.fmax.reduce(falls), named[f"{FALL}_random"]
-    spread = best - floor
-    is_asked = spread > LEAST_SPREAD * margin
-    value = named[f"{FALL}_{ATTENTION}"] - floor
-    picture = np.divide(value, spread, out=np.full(len(best), np.nan), where=is_asked)
-    is_false = np.where(is_asked, picture < TRUE_PICTURE, np.nan)
-    return {f"{FALL}_best": best, "picture": picture, "is_false_picture": is_false}
+    best = np.where(best - floor > LEAST_SPREAD * margin, best, np.nan)  # NaN: silent
+    picture = _between(named[f"{FALL}_{ATTENTION}"], floor, best)
+    return {f"{FALL}_best": best, "picture": picture, "is_false_picture": _is_false(picture)}
+
+
+def _between(fall: Column, floor: Column, best: Column) -> Column:
+    """Where a fall lies between that of random rankings and the best one."""
+    return (fall - floor) / (best - floor)
+
+
+def _is_false(picture: Column) -> Column:
+    """1 or 0; NaN where there is no picture to judge."""
+    return np.where(np.isnan(picture), np.nan, picture < TRUE_PICTURE)
 
 
 def _false_pictures(found: Findings) -> TestResult:
@@ -261,14 +268,17 @@ def _tested(
     sizes = np.stack([top_k(part, lengths) for part in group.settings.fractions], axis=1)
     ranked = group.reading.support & ~group.effects_by(group.judge).is_opposing
     within = np.minimum(sizes, np.maximum(ranked.sum(axis=1), 1)[:, None])
+    is_dense = bool((within == sizes).all())
+    steps = sizes.shape[1]
+    tried = sizes if is_dense else np.concatenate([sizes, within], axis=1)
     results = []
-    for both in _erased(group, some, rankings, np.concatenate([sizes, within], axis=1)):
-        erased, steps = both.at(slice(sizes.shape[1])), slice(sizes.shape[1], None)
+    for both in _erased(group, some, rankings, tried):
+        erased, capped = both.at(slice(steps)), both if is_dense else both.at(slice(steps, None))
         labels, prediction = erased.labels, erased.prediction
         drop = accuracy_drop(labels, prediction, erased.prediction_without)
         gold = post_hoc_accuracy_gold(labels, erased.prediction_only)
         tests = [
-            both.at(steps).fall.mean(axis=1),
+            capped.fall.mean(axis=1),
             comprehensiveness(erased.probability, erased.without),
             sufficiency(erased.probability, erased.only),
             np.where(labels >= 0, drop, np.nan),
@@ -355,6 +365,8 @@ def _measure_table(found: Findings) -> Table:
         kept = estimate(
             np.where(sampled, columns[f"sufficiency_{measure}"], np.nan), rng, bootstrap
         )
+        falls = (columns[f"{FALL}_{name}"] for name in (measure, "random", "best"))
+        false = score_share(_is_false(_between(*falls)), bootstrap)
         rows.append(
             {
                 "measure": measure, "comprehensiveness": mean.mean,
@@ -362,6 +374,8 @@ def _measure_table(found: Findings) -> Table:
                 "over_attention": over.mean, "over_attention_low": over.interval[0],
                 "over_attention_high": over.interval[1],
                 "sufficiency": kept.mean, "documents": mean.documents,
+                "false_pictures": false.value,
+                "false_low": 1 - false.interval[1], "false_high": 1 - false.interval[0],
             }
         )  # fmt: skip
     return tuple(sorted(rows, key=lambda row: -row["comprehensiveness"]))
