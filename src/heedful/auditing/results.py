@@ -125,7 +125,7 @@ class Audit:
     @property
     def architecture(self) -> str:
         """The kind of model, as operating points know it; empty in audits of version 0.1."""
-        return str(self.about.get("architecture", ""))
+        return str(self.about.get("judged_as", ""))
 
     def said_of(self, test: str) -> str:
         """A test's cut for this kind of model, and how often the test is right, in a line."""
