@@ -154,14 +154,14 @@ def row(measure, false, over=(0.0, 0.0)):
 
 def test_what_may_be_shown_instead_is_said_in_a_sentence():
     chance, attention = row("random", 0.9), row("attention", 0.4)
-    better, level = row("leave-one-out", 0.05, (0.2, 0.3)), row("ablation", 0.1, (0.2, 0.3))
+    better, level = row("leave-one-out", 0.05, (0.2, 0.3)), row("ablation", 0.08, (0.2, 0.3))
     ranked = (better, level, attention, chance)
     sentence = what_instead(ranked, "may-not", 0.15)
     assert sentence == (
         "What may be shown instead: leave-one-out (also: ablation): its picture is false on 5% of "
         "the documents (0% to 10%), where attention's is false on 40%."
     )
-    assert "(also" not in what_instead(ranked, "may-not", 0.12)  # of ablation up to 15% may be
+    assert "(also" not in what_instead(ranked, "may-not", 0.12)  # of ablation up to 13% may be
     assert what_instead(ranked, "may-not", 0.05).startswith("No measure of importance may be shown")
     allowed = what_instead((better, attention, chance), "may", 0.15)
     assert allowed.startswith("Attention may be shown; leave-one-out does somewhat better")
