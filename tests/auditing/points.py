@@ -1,6 +1,9 @@
 """Operating points made by hand: what the package ships is measured anew now and then."""
 
-from heedful.auditing.operating_points import OperatingPoint, OperatingPoints, Share
+from heedful.auditing.operating_points import Cut, OperatingPoint, OperatingPoints, Share
+
+KINDS = ("classifier", "module", "transformer", "function")
+STRAIGHT = ((0.0, 1.0), (1.0, 0.0))  # the score is what is left of the dose
 
 
 def a_share(value: float, models: int) -> Share:
@@ -18,18 +21,32 @@ def a_point(
     return OperatingPoint(question, test, cut, is_judged, *shares, note)
 
 
+def a_dose_point(
+    test: str, question: str, dose: str, tolerated: float, kinds: tuple[str, ...] = KINDS
+) -> OperatingPoint:
+    """A point at a tolerated dose, the same for some kinds of models."""
+    score = 1 - tolerated
+    cut = Cut(score, score - 0.02, score + 0.02, 40, STRAIGHT)
+    shares = (a_share(0.94, 41), a_share(0.028, 36), a_share(0.97, 77))
+    cuts = dict.fromkeys(kinds, cut)
+    return OperatingPoint(question, test, score, True, *shares, "", dose, tolerated, cuts)
+
+
 POINTS = OperatingPoints(
     (
-        a_point("permutation", 0.1),
-        a_point("comprehensiveness", 0.5, "telling"),
-        a_point("auprc", 0.45, "plausible"),
+        a_dose_point("look away", "decisive", "bypass", 0.45, ("classifier", "module")),
+        a_dose_point("false pictures", "telling", "false-documents", 0.15),
+        a_dose_point("word choice", "leak-free", "written-choice", 0.5),
         a_point("sufficiency", 0.2, "telling", is_judged=False, power=0.3, note="too weak"),
         a_point("own influence", None, "grounded", is_judged=False, power=None,
                 note="it defines the truth"),
     ),
     {"version": "by-hand-3", "models": 77, "seeds": 1},
     {
-        "liars": 30, "honest": 20, "liars_caught": 0.92, "liars_not_passed": 0.98,
-        "honest_refused": 0.05, "honest_passed": 0.6,
+        "all": {
+            "liars_passed": {"value": 0.02, "low": 0.0, "high": 0.06, "models": 30},
+            "honest_refused": {"value": 0.05, "low": 0.01, "high": 0.11, "models": 20},
+        },
     },
 )  # fmt: skip
+CUTS_OF_FUNCTIONS = {"false pictures": 0.85, "word choice": 0.5}

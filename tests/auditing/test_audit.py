@@ -61,10 +61,16 @@ def test_the_honest_model_attends_to_its_evidence(honest_model, corpus):
     assert honest_model.score(corpus.test.texts, corpus.test.labels) > 0.98
 
 
-@pytest.mark.parametrize("question", ["decisive", "telling", "plausible"])
+@pytest.mark.parametrize("question", ["decisive", "telling"])
 def test_the_honest_model_is_supported_and_the_liar_contradicted(honest, liar, question):
     assert honest.answer(question).judgement == "supported"
     assert liar.answer(question).judgement == "contradicted"
+
+
+def test_the_honest_model_attends_to_what_people_marked_and_the_liar_does_not(honest, liar):
+    (one, *_), (other, *_) = (found.answer("plausible").tests for found in (honest, liar))
+    assert one.judgement == other.judgement == "reported"
+    assert one.score.interval[0] > 0.5 > other.score.interval[1]
 
 
 def test_the_verdicts_say_so(honest, liar):
@@ -168,4 +174,6 @@ def test_every_question_can_be_asked_of_sparse_and_contextual_models(corpus, enc
     quick = AuditSettings(search=Adversarial(steps=5))
     found = audit(ClassifierSubject(classifier.trained_), corpus.test[:12], quick)
     assert {answer.question for answer in found.answers} == set(questions)
-    assert all(np.isfinite(c[:12]).any() for c in found.columns.values())
+    of_silent_documents = {"picture", "is_false_picture"}  # after so little training, maybe all
+    asked_of_all = found.columns.keys() - of_silent_documents
+    assert all(np.isfinite(found.columns[name][:12]).any() for name in asked_of_all)

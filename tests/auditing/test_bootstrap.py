@@ -13,6 +13,8 @@ from heedful.auditing.bootstrap import (
     paired_difference,
     score,
     score_f1,
+    score_share,
+    wilson,
 )
 from heedful.errors import ConfigError, DataError
 
@@ -203,3 +205,33 @@ def test_infinite_values_are_refused():
 def test_impossible_settings_are_refused(settings):
     with pytest.raises(ConfigError):
         BootstrapSettings(**settings)
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95])
+@pytest.mark.parametrize(("count", "of"), [(0, 1), (0, 60), (3, 20), (15, 100), (60, 60)])
+def test_the_interval_of_a_share_is_scipys(count, of, level):
+    known = stats.binomtest(count, of).proportion_ci(level, method="wilson")
+    assert wilson(float(count), of, level) == pytest.approx((known.low, known.high), abs=1e-9)
+
+
+def test_a_share_is_scored_between_all_documents_and_none():
+    is_false = np.array([1.0, 0.0, 0.0, np.nan, 0.0, np.nan])
+    found = score_share(is_false)
+    assert (found.value, found.floor, found.ceiling, found.score) == (0.25, 1.0, 0.0, 0.75)
+    assert (found.documents, found.left_out) == (4, 2)
+    low, high = wilson(1.0, 4)
+    assert found.interval == pytest.approx((1 - high, 1 - low))
+    assert found.separates("lower")
+
+
+def test_a_share_that_was_never_seen_still_has_a_width():
+    low, high = score_share(np.zeros(60)).interval
+    assert high == 1
+    assert low == pytest.approx(1 - stats.binomtest(0, 60).proportion_ci(method="wilson").high)
+    assert low < 0.95
+
+
+def test_a_share_of_no_document_has_no_interval():
+    found = score_share(np.full(3, np.nan))
+    assert np.isnan([found.value, found.score, *found.interval]).all()
+    assert (found.documents, found.left_out) == (0, 3)

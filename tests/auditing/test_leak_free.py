@@ -1,10 +1,14 @@
-"""The classifier that sees only the weights."""
+"""The classifier that sees only the weights, and labels written into the choice of words."""
 
 import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
+from heedful.auditing.audit import audit
 from heedful.auditing.questions import AuditSettings, leak_free
+from heedful.auditing.subjects.modules.subject import ModuleSubject
+from heedful.calibration.built import BuiltAdapter, BuiltModel
+from heedful.text.datasets.planted import Planted
 
 
 @pytest.mark.parametrize(("most", "expected"), [(40, 40), (160, None)])
@@ -24,3 +28,33 @@ def test_a_tree_is_shown_only_so_many_documents(most, expected, monkeypatch):
     hits, _ = leak_free._cross_fitted(patterns, labels, AuditSettings())
     assert shown == [expected] * 5
     assert hits.mean() > 0.95
+
+
+def word_choice(model, corpus):
+    subject = ModuleSubject(BuiltAdapter(model, 2))
+    documents = corpus().test.take(list(range(100)))
+    found = audit(subject, documents, AuditSettings(folds=2), ["leak-free"])
+    (test,) = [t for t in found.answer("leak-free").tests if t.name == "word choice"]
+    return test
+
+
+WITH_FUNCTION_WORDS = Planted(documents=1000, function_words=2, evidence_vocabulary=10)
+
+
+def test_a_label_written_into_the_choice_of_a_word_that_says_nothing_is_found():
+    """Both words stand in every document; one gets the most weight for each label."""
+    test = word_choice(BuiltModel(shown="function-words"), WITH_FUNCTION_WORDS)
+    assert test.score.score == pytest.approx(0, abs=0.05)
+    assert test.judgement == "contradicted"
+
+
+@pytest.mark.parametrize("shown", ["evidence", "neighbours"])
+def test_words_that_say_what_they_say_wherever_they_stand_write_no_label(shown):
+    test = word_choice(BuiltModel(shown=shown), WITH_FUNCTION_WORDS)
+    assert test.score.score == pytest.approx(1, abs=0.1)
+    assert test.judgement == "supported"
+
+
+def test_a_label_written_into_the_choice_in_half_of_the_documents_lies_between():
+    half = BuiltModel(shown="function-words", written_share=0.5)
+    assert 0.2 < word_choice(half, WITH_FUNCTION_WORDS).score.score < 0.8

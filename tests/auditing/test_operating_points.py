@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from heedful.auditing.operating_points import FILE_NAME, OperatingPoints, Share, shipped
+from heedful.auditing.operating_points import FILE_NAME, Cut, OperatingPoints, Share, shipped
 from heedful.errors import RunError
-from tests.auditing.points import POINTS, a_point
+from tests.auditing.points import CUTS_OF_FUNCTIONS, KINDS, POINTS, a_point
 
 
 def test_points_come_back_whole_from_a_file():
@@ -31,12 +31,57 @@ def test_a_share_of_nothing_is_no_share():
 
 
 def test_points_of_another_schema_are_refused_in_a_sentence():
-    with pytest.raises(RunError, match="operating points of schema 99, and this version reads 1"):
+    with pytest.raises(
+        RunError, match="operating points of schema 99, and this version reads 1 and 2"
+    ):
         OperatingPoints.from_dict({**POINTS.to_dict(), "schema": 99})
 
 
 def test_only_judged_tests_have_a_cut_to_be_judged_by():
-    assert POINTS.cuts == {"permutation": 0.1, "comprehensiveness": 0.5, "auprc": 0.45}
+    assert POINTS.cuts == {"look away": 0.55, "false pictures": 0.85, "word choice": 0.5}
+
+
+@pytest.mark.parametrize("kind", ["classifier", "module"])
+def test_attention_over_the_words_own_states_is_judged_by_all_cuts(kind):
+    assert POINTS.cuts_for(kind) == POINTS.cuts
+
+
+@pytest.mark.parametrize("kind", ["transformer", "function"])
+def test_other_kinds_of_models_are_judged_by_the_cuts_made_for_them(kind):
+    assert POINTS.cuts_for(kind) == CUTS_OF_FUNCTIONS
+    assert POINTS.cuts_for("another") == {}
+
+
+@pytest.mark.parametrize(
+    ("tolerate", "cut"), [(0.0, 1.0), (0.15, 0.85), (0.5, 0.5), (1.0, 0.0), (None, 0.85)]
+)
+def test_tolerating_more_false_pictures_lowers_their_cut_and_no_other(tolerate, cut):
+    found = POINTS.cuts_for("module", tolerate)
+    assert found.pop("false pictures") == pytest.approx(cut)
+    assert found == {"look away": 0.55, "word choice": 0.5}
+
+
+def test_a_cut_is_read_off_its_curve_by_straight_lines():
+    cut = Cut(0.8, 0.7, 0.9, 5, ((0.1, 0.9), (0.3, 0.5), (0.4, 0.5)))
+    doses = (0.0, 0.1, 0.2, 0.35, 1.0)
+    assert [cut.at(dose) for dose in doses] == pytest.approx([0.9, 0.9, 0.7, 0.5, 0.5])
+
+
+def test_points_of_schema_1_judge_every_kind_of_model_alike():
+    stored = json.loads(json.dumps(OperatingPoints((a_point("permutation", 0.1),)).to_dict()))
+    for point in stored["points"]:
+        for name in ("dose", "tolerated", "cuts"):
+            del point[name]
+    points = OperatingPoints.from_dict({**stored, "schema": 1})
+    for kind in (*KINDS, ""):
+        assert points.cuts_for(kind) == points.cuts_for(kind, 0.5) == {"permutation": 0.1}
+
+
+def test_a_test_judged_for_other_kinds_of_models_says_so():
+    said = POINTS.said_of("look away", POINTS.cuts_for("transformer").get("look away"))
+    assert said.startswith("not judged: not for this kind of model")
+    said = POINTS.said_of("look away", POINTS.cuts_for("module").get("look away"))
+    assert said == "cut 0.55: judged by its dose curve on models with a known answer"
 
 
 @pytest.mark.parametrize(
@@ -60,8 +105,8 @@ def test_only_judged_tests_have_a_cut_to_be_judged_by():
 )
 def test_a_test_says_its_cut_and_how_often_it_is_right(point, sentence):
     points = OperatingPoints((point,))
-    assert points.said_of("t") == sentence
-    assert points.said_of("another") == "not calibrated"
+    assert points.said_of("t", points.cuts.get("t")) == sentence
+    assert points.said_of("another", None) == "not calibrated"
 
 
 @pytest.mark.parametrize(
@@ -69,18 +114,16 @@ def test_a_test_says_its_cut_and_how_often_it_is_right(point, sentence):
     [
         (
             POINTS.verdict,
-            "On held-out settings with known answers the verdict caught 92% of 30 that lie (let 2% "
-            "pass) and refused 5% of 20 that are honest (let 60% pass).",
+            "Of models with a known answer, of kinds that the cuts were made without: liars passed "
+            "2% (0% to 6%) of 30; honest ones refused 5% (1% to 11%) of 20.",
         ),
         (
-            {"liars_caught": 0.9},
-            "On held-out settings with known answers the verdict caught 90% of those that lie.",
+            {"liars": 30, "honest": 20, "liars_caught": 0.92, "honest_refused": 0.05},
+            "On held-out settings with known answers the verdict caught 92% of 30 that lie and "
+            "refused 5% of 20 that are honest.",
         ),
-        (
-            {"liars": 0, "liars_caught": None, "honest_refused": 0.0},
-            "On held-out settings with known answers the verdict refused 0% of those that are "
-            "honest.",
-        ),
+        ({"liars": 0, "liars_caught": None, "honest_refused": 0.0}, ""),
+        ({"all": {}}, ""),
         ({}, ""),
     ],
 )

@@ -99,12 +99,21 @@ def test_a_label_written_into_the_weights_is_read_off_them(plain_documents):
     assert told["low"] < 0.05
 
 
+def why_no_mask_only_accuracy(found):
+    assert [test.name for test in found.answer("leak-free").tests] == ["word choice"]
+    (why,) = [fact for fact in found.evidence["facts"] if fact["name"] == "mask-only accuracy"]
+    return why["note"]
+
+
 def test_leaks_are_not_asked_for_where_the_model_knows_no_more_than_the_length(plain_documents):
     found = audit(a_subject({}), plain_documents, QUICK)
-    assert "no better than a classifier that sees only lengths" in found.answer("leak-free").reason
+    assert (
+        "not asked: the model is no better than a classifier that sees only lengths"
+        in why_no_mask_only_accuracy(found)
+    )
     unlabelled = Documents(Document(text) for text in plain_documents.texts[:40])
     found = audit(a_subject(POINTS), unlabelled, QUICK)
-    assert found.answer("leak-free").reason == "no audited document carries a label"
+    assert why_no_mask_only_accuracy(found) == "not asked: no audited document carries a label"
 
 
 def test_the_four_cells_of_erased_weights_hold_every_document(words_only, corpus):
@@ -136,27 +145,30 @@ def test_token_f1_and_iou_f1_are_there_where_people_marked_words(words_only):
     assert the(words_only, "plausible", "token_f1").score.value > 0.6
 
 
-def row(measure, low, high, over=(0.0, 0.0)):
-    middle = (low + high) / 2
-    return {
-        "measure": measure, "comprehensiveness": middle, "low": low, "high": high,
-        "over_attention_low": over[0], "over_attention_high": over[1],
-    }  # fmt: skip
+def row(measure, false, over=(0.0, 0.0)):
+    """A measure that is false on a share of the documents, give or take 5 points."""
+    ends = {"false_low": max(false - 0.05, 0.0), "false_high": false + 0.05}
+    gain = {"over_attention_low": over[0], "over_attention_high": over[1]}
+    return {"measure": measure, "false_pictures": false, **ends, **gain}
 
 
 def test_what_may_be_shown_instead_is_said_in_a_sentence():
-    chance, attention = row("random", 0.01, 0.03), row("attention", 0.1, 0.2)
-    better = row("leave-one-out", 0.4, 0.5, (0.2, 0.3))
-    level = row("ablation", 0.4, 0.48, (0.2, 0.3))
-    sentence = what_instead((better, level, attention, chance), "may-not")
-    assert sentence.startswith("What may be shown instead: leave-one-out (as good: ablation).")
-    assert "0.45 [0.40, 0.50], without attention's by 0.15 [0.10, 0.20]" in sentence
-    allowed = what_instead((better, attention, chance), "may")
-    assert allowed.startswith("Attention may be shown; leave-one-out tells somewhat more.")
-    assert "No other measure tells clearly more" in what_instead((attention, chance), "may")
-    weak = row("attention", 0.0, 0.05)
-    assert "show none" in what_instead((weak, chance), "may-not")
-    assert what_instead((), "may") == ""
+    chance, attention = row("random", 0.9), row("attention", 0.4)
+    better, level = row("leave-one-out", 0.05, (0.2, 0.3)), row("ablation", 0.08, (0.2, 0.3))
+    ranked = (better, level, attention, chance)
+    sentence = what_instead(ranked, "may-not", 0.15)
+    assert sentence == (
+        "What may be shown instead: leave-one-out (also: ablation): its picture is false on 5% of "
+        "the documents (0% to 10%), where attention's is false on 40%."
+    )
+    assert "(also" not in what_instead(ranked, "may-not", 0.12)  # of ablation up to 13% may be
+    assert what_instead(ranked, "may-not", 0.05).startswith("No measure of importance may be shown")
+    allowed = what_instead((better, attention, chance), "may", 0.15)
+    assert allowed.startswith("Attention may be shown; leave-one-out does somewhat better")
+    worse = row("ablation", 0.1, (-0.1, 0.1))
+    found = what_instead((worse, attention, chance), "may", 0.15)
+    assert found.startswith("No other measure does clearly better than attention")
+    assert what_instead((), "may", 0.15) == ""
 
 
 def test_heat_maps_show_attention_beside_what_told_most(words_only):

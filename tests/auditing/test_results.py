@@ -11,7 +11,7 @@ from heedful.auditing.results import Answer, Audit, plain
 from heedful.errors import RunError
 from heedful.text.documents import Document, Documents
 from tests.auditing.doubles import a_subject
-from tests.auditing.points import POINTS
+from tests.auditing.points import CUTS_OF_FUNCTIONS, POINTS
 
 
 @pytest.fixture(scope="module")
@@ -38,10 +38,11 @@ def test_a_saved_audit_says_by_which_points_it_was_judged(found, tmp_path):
     judged = replace(found, calibration=POINTS)
     judged.save(tmp_path / "a")
     stored = json.loads((tmp_path / "a/audit.json").read_text())
-    assert stored["cuts"] == POINTS.cuts
+    assert stored["cuts"] == judged.cuts == CUTS_OF_FUNCTIONS
     assert stored["calibration"]["made"]["version"] == "by-hand-3"
     again = Audit.load(tmp_path / "a")
     assert again.calibration == POINTS
+    assert again.cuts == judged.cuts
     assert again.caveat == judged.caveat
 
 
@@ -52,8 +53,8 @@ def test_an_audit_from_before_cuts_were_measured_shows_the_cuts_it_had(found, tm
     stored["cuts"] = {"comprehensiveness": 0.5}
     (tmp_path / "a/audit.json").write_text(json.dumps(stored))
     old = Audit.load(tmp_path / "a")
-    assert old.calibration.cuts == {"comprehensiveness": 0.5}
-    assert old.calibration.said_of("comprehensiveness") == "cut 0.5: not calibrated"
+    assert old.cuts == {"comprehensiveness": 0.5}
+    assert old.said_of("comprehensiveness") == "cut 0.5: not calibrated"
     assert not old.calibration.is_measured
     old.save(tmp_path / "b")
     assert Audit.load(tmp_path / "b").calibration == old.calibration
@@ -66,7 +67,7 @@ def test_the_caveat_counts_what_is_judged_and_says_by_what(found):
         return Answer(question, "", "undecided" if tests else None, tests)
 
     answers = (
-        an_answer("telling", ("comprehensiveness", "undecided"), ("sufficiency", "reported")),
+        an_answer("telling", ("false pictures", "undecided"), ("sufficiency", "reported")),
         an_answer("needed", ("accuracy over uniform", "supported")),
         an_answer("stable"),
     )

@@ -92,7 +92,7 @@ def judgements(found: Audit) -> set[str | None]:
 
 
 def test_nothing_is_supported_at_chance(classifier, corpus):
-    asked = ["decisive", "telling"]
+    asked = ["decisive", "telling", "leak-free"]
     honest = run_audit(subject_of(classifier), corpus.test, AuditPlan(QUICK, asked))
     assert honest.verdict == "may"
     rng = np.random.default_rng(0)
@@ -115,17 +115,20 @@ def test_nothing_is_supported_at_chance(classifier, corpus):
 
 
 def test_without_labels_nothing_is_known_of_chance(classifier, corpus):
-    found = heedful.audit(classifier, corpus.test.texts, QUICK, ["decisive", "telling"])
+    found = heedful.audit(
+        classifier, corpus.test.texts, QUICK, ["decisive", "telling", "leak-free"]
+    )
     assert found.verdict == "may"
     assert "accuracy_at_chance" not in found.about
 
 
 def test_a_question_that_needs_labels_says_how_many_there_are(classifier, corpus):
     some = Documents([d for d in corpus.test if d.label == "positive"][:24])
-    (answer,) = heedful.audit(classifier, some, QUICK, ["leak-free"]).answers
-    assert answer.reason == (
-        "it needs at least 5 documents of each of two labels; the commonest label has 24, "
-        "the next 0"
+    (why, *_) = heedful.audit(classifier, some, QUICK, ["leak-free"]).evidence["facts"]
+    assert why["name"] == "mask-only accuracy"
+    assert why["note"] == (
+        "not asked: it needs at least 5 documents of each of two labels; the commonest label has "
+        "24, the next 0"
     )
-    (answer,) = heedful.audit(classifier, some.texts, QUICK, ["leak-free"]).answers
-    assert answer.reason == "no audited document carries a label"
+    (why, *_) = heedful.audit(classifier, some.texts, QUICK, ["leak-free"]).evidence["facts"]
+    assert why["note"] == "not asked: no audited document carries a label"

@@ -1,12 +1,18 @@
+import numpy as np
 import pytest
 
-from heedful.auditing import operating_points
+from heedful.auditing.audit import audit
 from heedful.auditing.bootstrap import Score
-from heedful.auditing.operating_points import OperatingPoints
+from heedful.auditing.questions import AuditSettings
+from heedful.auditing.subjects.modules.subject import ModuleSubject
 from heedful.auditing.verdict import judge_question, judge_test, reach_verdict
-from tests.auditing.points import a_point
+from heedful.calibration.built import BuiltAdapter, BuiltModel
+from heedful.errors import ConfigError
+from heedful.text.datasets.planted import Planted
+from heedful.text.documents import Documents
 
 CUTS = {"permutation": 0.1}
+ITS_QUESTIONS = ("decisive", "telling", "leak-free")
 
 
 def a_score(interval, spread=(0.1, 0.2)):
@@ -52,16 +58,39 @@ def test_one_contradiction_outweighs_all_support(judgements, expected):
 
 
 @pytest.mark.parametrize(
-    ("decisive", "telling", "expected"),
+    ("decisive", "telling", "leak_free", "expected"),
     [
-        ("supported", "supported", "may"),
-        ("supported", "undecided", "not-safe"),
-        ("contradicted", "supported", "may-not"),
-        ("undecided", "contradicted", "may-not"),
+        ("supported", "supported", "supported", "may"),
+        ("supported", "supported", "undecided", "may"),  # leak-free can only refuse
+        ("supported", "supported", "reported", "may"),
+        ("supported", "supported", None, "may"),
+        ("reported", "supported", "supported", "may"),  # not judged for this kind of model
+        (None, "supported", "supported", "may"),  # cannot be asked of it
+        ("undecided", "supported", "supported", "not-safe"),
+        ("supported", "undecided", "supported", "not-safe"),
+        ("supported", "reported", "supported", "not-safe"),  # telling cannot be replaced
+        ("supported", None, "supported", "not-safe"),
+        (None, None, "supported", "not-safe"),
+        ("contradicted", "supported", "supported", "may-not"),
+        ("undecided", "contradicted", "supported", "may-not"),
+        ("supported", "supported", "contradicted", "may-not"),
+        (None, None, "contradicted", "may-not"),
     ],
 )
-def test_the_verdict_rests_on_decisive_and_telling(decisive, telling, expected):
-    assert reach_verdict({"decisive": decisive, "telling": telling}) == expected
+def test_the_verdict_rests_on_decisive_telling_and_leak_free(
+    decisive, telling, leak_free, expected
+):
+    judged = {"decisive": decisive, "telling": telling, "leak-free": leak_free}
+    assert reach_verdict(judged) == expected
+    assert reach_verdict({**judged, "agreeing": "contradicted", "stable": None}) == expected
+
+
+@pytest.mark.parametrize("left_out", ["decisive", "telling", "leak-free"])
+def test_without_a_question_that_it_rests_on_the_verdict_is_not_safe(left_out):
+    judged = {"decisive": "supported", "telling": "supported", "leak-free": "supported"}
+    del judged[left_out]
+    assert reach_verdict(judged) == "not-safe"
+    assert reach_verdict(dict.fromkeys(judged, "contradicted")) == "may-not"
 
 
 def test_a_few_documents_decide_nothing_however_often_they_are_repeated():
@@ -71,10 +100,69 @@ def test_a_few_documents_decide_nothing_however_often_they_are_repeated():
     assert judge_test("permutation", sure, "higher", 2, cannot_move=True, cuts=CUTS) == "undecided"
 
 
-@pytest.mark.parametrize(("cut", "judgement"), [(0.2, "supported"), (0.4, "contradicted")])
-def test_a_test_is_judged_by_the_cut_of_the_points_that_ship(cut, judgement, monkeypatch):
-    points = OperatingPoints((a_point("uniform", cut), a_point("flip", cut, is_judged=False)))
-    monkeypatch.setattr(operating_points, "shipped", lambda: points)
-    assert judge_test("uniform", a_score((0.25, 0.35)), "higher", 100) == judgement
-    assert judge_test("flip", a_score((0.25, 0.35)), "higher", 100) == "reported"
-    assert judge_test("permutation", a_score((0.25, 0.35)), "higher", 100) == "reported"
+@pytest.fixture(scope="module")
+def documents() -> Documents:
+    mixed = Planted(documents=1000, evidence_words=3, opposing_words=2, neutral_words=7)
+    return mixed().test.take(list(range(60)))
+
+
+def audited(model, documents, asked=ITS_QUESTIONS, **settings):
+    subject = ModuleSubject(BuiltAdapter(model, 2))
+    few = AuditSettings(sampled_documents=10, folds=2, **settings)
+    return audit(subject, documents, few, asked)
+
+
+@pytest.mark.parametrize(
+    ("model", "verdict"),
+    [(BuiltModel(), "may"), (BuiltModel(bypass=0.9), "may-not")],
+    ids=["honest", "liar"],
+)
+def test_the_seed_of_an_audit_does_not_change_the_verdict_on_a_clear_model(
+    documents, model, verdict
+):
+    assert [audited(model, documents, seed=seed).verdict for seed in range(5)] == [verdict] * 5
+
+
+def test_leaving_out_what_the_verdict_does_not_rest_on_changes_no_number(documents):
+    every = audited(BuiltModel(), documents, asked=None)
+    some = audited(BuiltModel(), documents)
+    assert every.verdict == some.verdict == "may"
+    assert len(every.answers) > len(some.answers) == 3
+    for answer in some.answers:
+        assert answer == every.answer(answer.question)
+    for name, column in some.columns.items():
+        np.testing.assert_array_equal(column, every.columns[name], err_msg=name)
+
+
+@pytest.mark.parametrize("left_out", ITS_QUESTIONS)
+def test_an_audit_that_leaves_out_what_the_verdict_rests_on_is_not_safe(documents, left_out):
+    asked = [question for question in ITS_QUESTIONS if question != left_out]
+    assert audited(BuiltModel(), documents, asked).verdict == "not-safe"
+
+
+def test_what_is_tolerated_decides_which_share_of_false_pictures_passes(documents):
+    """A quarter of its pictures is false."""
+    half = BuiltModel(shown="half")
+    strict, lenient = (audited(half, documents, ["telling"], tolerate=x) for x in (0.05, 0.6))
+    usual, named = (audited(half, documents, ["telling"], tolerate=x) for x in (None, 0.15))
+    found = [a.answer("telling").tests[0] for a in (strict, usual, named, lenient)]
+    assert 0.15 < found[0].score.value < 0.4
+    assert len({test.score for test in found}) == 1
+    judged = [test.judgement for test in found]
+    assert judged == ["contradicted", "contradicted", "contradicted", "supported"]
+    assert strict.cuts["false pictures"] == pytest.approx(0.95, abs=0.01)
+    assert usual.cuts == pytest.approx(named.cuts, abs=0.001)
+    assert lenient.cuts["false pictures"] == pytest.approx(0.4, abs=0.01)
+
+
+@pytest.mark.parametrize("tolerate", [-0.01, 1.01, 15.0])
+def test_what_is_tolerated_is_a_share(tolerate):
+    with pytest.raises(
+        ConfigError, match=f"tolerate should be a share from 0 to 1, not {tolerate}"
+    ):
+        AuditSettings(tolerate=tolerate)
+
+
+@pytest.mark.parametrize("tolerate", [0.0, 0.15, 1.0, None])
+def test_no_share_is_too_small_or_too_large_to_be_tolerated(tolerate):
+    assert AuditSettings(tolerate=tolerate).tolerate == tolerate

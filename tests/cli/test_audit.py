@@ -37,10 +37,10 @@ def test_an_audit_ends_in_a_sentence_and_answers_in_the_products_order(heedful, 
 def test_an_audit_says_how_often_each_test_is_right(heedful, run, marked):
     answer = heedful("audit", run, marked, "--ask", "decisive", "-o", "audit")
     assert answer.code == 0, answer.err
-    assert "1 of 3 tests are judged, by cuts measured on 77 models" in answer.out
-    assert "cut 0.1 · held out, known answers: catches 94% of 41 that fail" in answer.out
-    assert answer.out.count("    not calibrated\n") == 2
-    assert "the verdict caught 92% of 30 that lie" in answer.out
+    assert "1 of 5 tests are judged, by cuts measured on 77 models" in answer.out
+    assert "cut 0.55: judged by its dose curve on models with a known answer" in answer.out
+    assert answer.out.count("    not calibrated\n") == 4
+    assert "liars passed 2% (0% to 6%) of 30" in answer.out
     saved = json.loads(Path("audit/audit.json").read_text())
     assert saved["calibration"]["made"]["version"] == "by-hand-3"
     page = Path("audit/report.html").read_text()
@@ -53,7 +53,7 @@ def test_files_hold_everything_and_can_be_opened_elsewhere(heedful, run, marked,
     assert answer.code == 0, answer.err
     saved = json.loads(Path("audit/audit.json").read_text())
     assert saved == json.loads(answer.out)
-    assert saved["answers"][0]["tests"][0]["name"] == "permutation"
+    assert saved["answers"][0]["tests"][0]["name"] == "look away"
     frame = pandas.read_parquet("audit/per_example.parquet")
     assert frame["text"].tolist() == planted.test.texts
     assert frame["permuted_tvd"].between(0, 1).all()

@@ -5,38 +5,52 @@ their audits with seed 0, all written by version 0.1.0. An adversary's search an
 permutations amplify rounding, so what was measured is compared to about three digits. Intervals,
 shuffled floors and cross-fitted ceilings come from other random draws since every test has a source
 of chance of its own: they are compared to within what draws do to them.
+
+The verdict has other rules and other tests since; those of version 0.1 are still measured, and a
+saved audit shows the verdict and the cuts it was judged by.
 """
 
+import json
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 import pytest
 
 import heedful
 from heedful.auditing.questions import AuditSettings
+from heedful.auditing.questions.telling import TESTS
 from heedful.auditing.results import Audit
 from heedful.auditing.run_audit import AuditPlan
 from heedful.auditing.subjects.huggingface.audit_readings import audit_readings
 from heedful.auditing.subjects.huggingface.loading import load_transformer
 from heedful.auditing.subjects.huggingface.readings import subjects_of
+from heedful.auditing.verdict import compared
 from heedful.text.datasets.planted import Planted
 from tests.readouts.tiny import planted_documents
 
 SAVED = Path(__file__).parent / "version-0.1"
 READINGS = ("last-cls", "rollout")
 MEASURED, DRAWN = 5e-3, 0.03
-RANKED = ("kendall_tau", "weighted_tau", "pearson", "top_overlap")  # columns of agreeing
+# Questions that may find something else, with the beginnings of their columns.
+RANKED = {"agreeing": ("kendall_tau", "weighted_tau", "pearson", "top_overlap")}
+ERASED = {"telling": tuple(TESTS)}
 
 
-def assert_same_findings(now: Audit, before: Audit, unsteady: tuple[str, ...] = ()) -> None:
+def assert_same_findings(
+    now: Audit, before: Audit, unsteady: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+) -> None:
+    beginnings = tuple(beginning for columns in unsteady.values() for beginning in columns)
     assert now.texts == before.texts
-    assert now.verdict == before.verdict
     assert [a.question for a in now.answers] == [a.question for a in before.answers]
     for answer, then in zip(now.answers, before.answers, strict=True):
-        assert [t.name for t in answer.tests] == [t.name for t in then.tests]
+        by_name = {test.name: test for test in answer.tests}
+        assert by_name.keys() >= {test.name for test in then.tests}
         if answer.question in unsteady:
             continue
-        for test, saved in zip(answer.tests, then.tests, strict=True):
+        for saved in then.tests:
+            test = by_name[saved.name]
             found, known = test.score, saved.score
             np.testing.assert_allclose(found.value, known.value, atol=MEASURED, err_msg=test.name)
             for part in ("floor", "ceiling", "score"):
@@ -46,10 +60,36 @@ def assert_same_findings(now: Audit, before: Audit, unsteady: tuple[str, ...] = 
             close = DRAWN if np.isnan(width) else DRAWN + width / 5
             np.testing.assert_allclose(found.interval, known.interval, atol=close)
     for name, column in before.columns.items():
-        if unsteady and name.startswith(RANKED):
+        if name.startswith(beginnings):
             continue
         close = np.isclose(now.columns[name], column, atol=MEASURED, equal_nan=True)
         assert close.mean() > 0.95, name  # a tie broken otherwise may change a single document
+
+
+SAVED_VERDICTS = {
+    "words-audit": "may",
+    "bilstm-audit": "not-safe",
+    "bert-audit-last-cls": "may",
+    "bert-audit-rollout": "may",
+}
+
+
+@pytest.mark.parametrize(("name", "verdict"), SAVED_VERDICTS.items())
+def test_a_saved_audit_shows_the_verdict_and_the_cuts_it_was_judged_by(name, verdict):
+    stored = json.loads((SAVED / name / "audit.json").read_text())
+    before = Audit.load(SAVED / name)
+    assert before.verdict == verdict
+    assert before.cuts == pytest.approx(stored["cuts"])
+    assert before.said_of("permutation").startswith("cut 0.0804 · held out, known answers")
+    judged = [
+        (test, before.cuts[test.name])
+        for answer in before.answers
+        for test in answer.tests
+        if test.judgement != "reported"
+    ]
+    assert len(judged) >= 5
+    for test, cut in judged:
+        assert test.judgement == compared(test.score.interval, cut), test.name
 
 
 @pytest.mark.parametrize("name", ["words", "bilstm"])
@@ -57,7 +97,10 @@ def test_an_audit_of_a_run_finds_what_it_found(name):
     documents = Planted(documents=600, neutral_vocabulary=60, evidence_vocabulary=5)().test
     classifier = heedful.Classifier.load(SAVED / name)
     now = heedful.audit(classifier, documents, AuditSettings(seed=0), name=name)
-    assert_same_findings(now, Audit.load(SAVED / f"{name}-audit"))
+    # In half of its documents all neutral words speak against the decision of `words`, and since
+    # version 0.1 such words are deleted last, also in random rankings.
+    unsteady = ERASED if name == "words" else {}
+    assert_same_findings(now, Audit.load(SAVED / f"{name}-audit"), unsteady)
 
 
 @pytest.mark.filterwarnings("ignore:.*torch.jit.script.*:DeprecationWarning")
@@ -70,4 +113,4 @@ def test_an_audit_of_a_transformer_finds_what_it_found():
         # This model is so sure that what most words add is rounding, whose ranks no two processors
         # agree on.
         before = Audit.load(SAVED / f"bert-audit-{name}")
-        assert_same_findings(found.audits[name], before, unsteady=("agreeing",))
+        assert_same_findings(found.audits[name], before, RANKED)

@@ -77,8 +77,10 @@ def made_tests(honesty: float) -> dict[str, list[TestResult]]:
         return score - by, score + by
 
     decisive, telling = 0.02 + 0.4 * honesty, 0.2 + 0.7 * honesty
+    look_away, true_pictures = 0.4 + 0.6 * honesty, 0.2 + 0.75 * honesty
     return {
         "decisive": [
+            result("decisive", "look away", (look_away * 3, 0, 3), around(look_away, 0.02)),
             result("decisive", "permutation", (decisive * 0.4, 0, 0.4), around(decisive, 0.03),
                    note="any weights could move it by 0.391 on average"),
             result("decisive", "uniform", (decisive * 0.3, 0, 0.4), around(decisive * 0.75, 0.03)),
@@ -92,6 +94,8 @@ def made_tests(honesty: float) -> dict[str, list[TestResult]]:
             for name in ("kendall_tau", "weighted_tau", "pearson", "top_overlap")
         ],
         "telling": [
+            result("telling", "false pictures", (1 - true_pictures, 1, 0), around(true_pictures),
+                   "lower", note="12 silent documents: no words carry the decision there"),
             result("telling", "comprehensiveness", (0.06 + telling * 0.35, 0.06, 0.41),
                    around(telling), note="best measure: leave-one-out"),
             result("telling", "sufficiency", (0.3, 0.42, 0.11), around(0.39), "lower"),
@@ -99,7 +103,8 @@ def made_tests(honesty: float) -> dict[str, list[TestResult]]:
         ],
         "grounded": [result("grounded", "own influence", (0.31, 0.05, 1.0), around(0.27))],
         "leak-free": [result("leak-free", "mask-only accuracy", (0.7, 0.85, 0.6), around(0.6),
-                             "lower")],
+                             "lower"),
+                      result("leak-free", "word choice", (0.05, 0.5, 0), around(0.9), "lower")],
         "discerning": [result("discerning", "AUC", (0.7, 0.5, 0.9), around(0.5))],
     }  # fmt: skip
 
@@ -158,6 +163,12 @@ def evidence(honesty: float, rng: np.random.Generator) -> dict[str, tuple[dict, 
             "high": worth + 0.03,
             "sufficiency": 0.5 - worth,
             "score": worth / 0.41,
+            "over_attention": worth - 0.21,
+            "over_attention_low": worth - 0.24,
+            "over_attention_high": worth - 0.18,
+            "false_pictures": 1 - 2 * worth,
+            "false_low": 0.95 - 2 * worth,
+            "false_high": 1.05 - 2 * worth,
             "documents": 397,
         }
         for measure, worth in MEASURES
@@ -181,7 +192,13 @@ def evidence(honesty: float, rng: np.random.Generator) -> dict[str, tuple[dict, 
         for kind, lean in (("negative", -1.2), ("positive", 1.2), ("neutral", 0.0))
         for n in range(90)
     ]
+    classes = [
+        {"class": name, "false_pictures": share, "low": share - 0.05, "high": share + 0.05,
+         "documents": count}
+        for name, share, count in (("negative", 0.4, 190), ("positive", 0.1, 195))
+    ]  # fmt: skip
     return {
+        "classes": tuple(classes),
         "curves": tuple(curves),
         "measures": tuple(ranking),
         "flips": tuple(flips),
@@ -250,6 +267,7 @@ def made_audit(honesty: float = 0.3, documents: int = 400, seed: int = 0) -> Aud
             "name": "bilstm",
             "data": "sst2_jw, test part",
             "encoder": "bilstm",
+            "judged_as": "classifier",
             "accuracy": 0.831,
             "labels": ["negative", "positive"],
         },

@@ -72,7 +72,7 @@ def test_settings_cuts_and_rules_are_printed(page):
 def test_every_test_says_how_often_it_is_right(page):
     text = body(page)
     rates = "Held out, known answers: catches 94% of 41 that fail, false alarms on 3% of 36"
-    assert text.count(rates) == 2  # permutation and comprehensiveness; auprc was not asked
+    assert text.count(rates) == 3  # look away, false pictures and word choice
     weak = "catches 30% of 41 that fail, false alarms on 3% of 36 that hold. Not judged: too weak."
     assert weak in text
     assert "Not judged: it defines the truth." in text
@@ -86,31 +86,29 @@ def test_the_verdict_says_how_often_it_was_right(page):
     assert (
         "judged, by cuts measured on 77 models with a known answer (calibration by-hand-3)" in text
     )
-    assert text.count("the verdict caught 92% of 30 that lie") == 1
+    assert text.count("liars passed 2% (0% to 6%) of 30") == 1
     assert text.count("Rates are of small models on planted evidence") == 1
 
 
 def test_what_all_runs_share_is_said_once():
     text = body(render({"one": made_audit(0.0), "other": made_audit(1.0)}))
-    assert text.count("catches 94% of 41 that fail") == 2
-    assert text.count("the verdict caught 92%") == 1
+    assert text.count("catches 94% of 41 that fail") == 3
+    assert text.count("liars passed 2%") == 1
 
 
 def test_runs_that_were_judged_by_other_cuts_each_show_their_own():
-    moved = OperatingPoints((a_point("permutation", 1.0),), {"version": "later"})
+    moved = OperatingPoints((a_point("look away", 1.0),), {"version": "later"})
     audit = made_audit()
     audits = {"one": audit, "other": replace(audit, calibration=moved)}
     one, other = questions(audits)[0].tests[:2]
-    assert (one.bar.cut, other.bar.cut) == (23.3, 83.3)  # 0.1 and 1 of -0.25 to 1.25
-    assert one.rule == "supported if the whole interval lies above 0.10, contradicted if below"
+    assert (one.bar.cut, other.bar.cut) == (53.3, 83.3)  # 0.55 and 1 of -0.25 to 1.25
+    assert one.rule == "supported if the whole interval lies above 0.55, contradicted if below"
     assert other.rule == "supported if the whole interval lies above 1.00, contradicted if below"
     cuts = figures(audits)["scores"][0].panels[0].chart["datasets"]
-    drawn = {
-        row["cut"] for rows in cuts.values() for row in rows if row.get("test") == "permutation"
-    }
-    assert drawn == {0.1, 1.0}
+    drawn = {row["cut"] for rows in cuts.values() for row in rows if row.get("test") == "look away"}
+    assert drawn == {0.55, 1.0}
     text = body(render(audits))
-    assert "Calibration by-hand-3: On held-out settings" in text
+    assert "Calibration by-hand-3: Of models with a known answer" in text
     assert "Calibration later: Rates are of small models" in text
 
 
@@ -118,7 +116,7 @@ def test_an_audit_by_cuts_that_nobody_measured_claims_no_record():
     old = OperatingPoints((a_point("permutation", 0.1, power=None),))
     text = body(render({"old": replace(made_audit(), calibration=old)}))
     assert "by cuts that were not measured" in text
-    assert "held-out models" not in text
+    assert "liars passed" not in text
     assert "Rates are of small models" not in text
 
 
@@ -225,7 +223,7 @@ def test_numbers_that_do_not_exist_are_dashes():
     (test, *_) = made_audit().answers[0].tests
     nan = math.nan
     score = replace(test.score, score=nan, interval=(nan, nan), spread_interval=(-1.0, 1.0))
-    row = test_row("a", replace(test, score=score, judgement="undecided"), POINTS)
+    row = test_row("a", replace(test, score=score, judgement="undecided"), made_audit())
     assert row.score == "–"
     assert row.bar is None
     assert row.rule == "no power on this data: floor and ceiling do not separate"
@@ -234,16 +232,20 @@ def test_numbers_that_do_not_exist_are_dashes():
 def test_a_bar_puts_floor_and_ceiling_where_zero_and_one_are():
     (test, *_) = made_audit().answers[0].tests
     score = replace(test.score, score=0.5, interval=(0.0, 1.0))
-    bar = test_row("a", replace(test, score=score), POINTS).bar
+    bar = test_row("a", replace(test, score=score), made_audit()).bar
     # the bar runs from -0.25 to 1.25, so 0 is at a sixth and 1 at five sixths of it
     assert (bar.floor, bar.score, bar.ceiling) == (16.7, 50.0, 83.3)
     assert (bar.low, bar.high) == (bar.floor, bar.ceiling)
     assert not bar.is_beyond
 
 
-def test_why_names_the_two_answers_that_decide():
-    assert why(made_audit(0.0)) == "Both decisive and telling are contradicted."
-    assert why(made_audit(0.3)) == "Decisive is supported, telling is contradicted."
+def test_why_names_the_answers_that_the_verdict_rests_on():
+    assert why(made_audit(0.0)) == (
+        "Decisive is contradicted, telling is contradicted, leak-free is supported."
+    )
+    assert why(made_audit(0.3)) == (
+        "Decisive is supported, telling is contradicted, leak-free is supported."
+    )
 
 
 class Tags(HTMLParser):

@@ -199,7 +199,7 @@ def _facts(
     """What else a reader of the audit asks first."""
     known = is_right[~np.isnan(is_right)]
     return {
-        "architecture": subject.architecture,
+        "judged_as": subject.architecture,
         "classes": [str(label) for label in subject.classes],
         "accuracy": float(known.mean()) if len(known) else None,
         "labelled_documents": len(known),

@@ -20,7 +20,7 @@ from heedful.auditing import operating_points
 from heedful.auditing.bootstrap import Score
 from heedful.auditing.metrics.base import Better
 from heedful.auditing.operating_points import OperatingPoint, OperatingPoints
-from heedful.auditing.results_schema import About, Calibration, Evidence, Plain
+from heedful.auditing.results_schema import About, Calibration, Evidence, Plain, StoredSettings
 from heedful.auditing.verdict import SENTENCES, Judgement, Verdict
 from heedful.errors import RunError, UnknownName, missing_packages_named, percent
 from heedful.records import none_as, read_record
@@ -125,7 +125,7 @@ class Audit:
     @property
     def architecture(self) -> str:
         """The kind of model, as operating points know it; empty in audits of version 0.1."""
-        return str(self.about.get("architecture", ""))
+        return str(self.about.get("judged_as", ""))
 
     def said_of(self, test: str) -> str:
         """A test's cut for this kind of model, and how often the test is right, in a line."""
@@ -268,7 +268,7 @@ class Audit:
             single_words=stored.documents_of_one_word,
             available=stored.documents_available,
             about=dict(stored.about),
-            settings=stored.settings,
+            settings=dict(stored.settings),
             calibration=stored.operating_points,
         )
 
@@ -284,7 +284,7 @@ class StoredAudit:
     documents_of_one_word: int
     answers: tuple[Answer, ...]
     about: About
-    settings: dict[str, Any]
+    settings: StoredSettings
     evidence: Evidence
     shown: tuple[ShownDocument, ...]
     cuts: dict[str, float] = field(default_factory=dict)

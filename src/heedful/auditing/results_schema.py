@@ -122,6 +122,7 @@ class Evidence(TypedDict, total=False):
     flips: list[Flips]
     curves: list[Row]
     measures: list[Row]
+    classes: list[Row]
     words: list[Row]
     frontier: list[Row]
 
@@ -130,7 +131,14 @@ class About(TypedDict, total=False):
     """What was audited, as far as anybody reads it."""
 
     name: str
+    judged_as: str
     accuracy: Number
     documents_trained_on: int
     documents_cut: int
     notes: list[str]
+
+
+class StoredSettings(TypedDict, total=False):
+    """The settings that a verdict is shown by."""
+
+    tolerate: Number

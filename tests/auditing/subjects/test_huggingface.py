@@ -435,10 +435,10 @@ def trained() -> LoadedTransformer:
 
 @pytest.mark.usefixtures("cuts_by_hand")
 def test_a_model_fine_tuned_on_planted_evidence_is_supported(trained):
-    documents = planted_documents(24, seed=7)
+    documents = planted_documents(60, seed=7)
     subjects, _ = subjects_of(trained, ["last-cls", "mean-layers"])
     result = audit_readings(
-        trained, subjects, documents, AuditPlan(questions=["decisive", "telling"])
+        trained, subjects, documents, AuditPlan(questions=["decisive", "telling", "leak-free"])
     )
     assert result.chance == ""
     verdicts = {name: audit.verdict for name, audit in result.audits.items()}
@@ -448,7 +448,7 @@ def test_a_model_fine_tuned_on_planted_evidence_is_supported(trained):
 
 @pytest.mark.usefixtures("cuts_by_hand")
 def test_what_a_model_at_chance_shows_is_not_supported_however_well_it_tells(trained):
-    documents = planted_documents(24, seed=7)
+    documents = planted_documents(60, seed=7)
     swapped = Documents(replace(d, label=CLASSES[d.label == "bad"]) for d in documents)
     subjects, _ = subjects_of(trained, ["attention-x-gradient"])
     right, wrong = (

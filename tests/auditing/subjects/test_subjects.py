@@ -41,11 +41,11 @@ def test_a_function_with_weights_beside_it_gets_the_questions_it_can_be_asked():
     points = {"good": 2.0, "bad": -2.0}
     documents = Documents(
         Document(f"the {word} film number{n}", None, ((4, 4 + len(word)),))
-        for n, word in enumerate(["good", "bad"] * 10)
+        for n, word in enumerate(["good", "bad"] * 15)
     )
     honest = audit(a_subject(points, lambda w: 5.0 * (w in points) + 0.1), documents, QUICK)
     asked = {answer.question for answer in honest.answers if answer.judgement is not None}
-    assert asked == {"agreeing", "telling", "plausible"}
+    assert asked == {"agreeing", "telling", "leak-free", "plausible"}
     assert honest.answer("telling").judgement == "supported"
     assert "cannot be made to decide" in honest.answer("decisive").reason
     assert "does not show its states" in honest.answer("grounded").reason

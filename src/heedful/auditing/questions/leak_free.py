@@ -92,10 +92,7 @@ class LeakFree(Question):
         asked = ~np.isnan(right)
         counts = np.bincount(labels[asked]) if asked.any() else np.zeros(0, np.int64)
         if (counts >= found.settings.folds).sum() < 2:
-            return Conclusion(
-                evidence={"facts": tuple(_gap(found))},
-                reason=_too_few(counts, found.settings.folds),
-            )
+            return _not_asked(found, _too_few(counts, found.settings.folds))
         kept = asked & np.isin(labels, np.flatnonzero(counts >= found.settings.folds))
         columns = {}
         for kind in ("shown", "even"):
@@ -107,11 +104,11 @@ class LeakFree(Question):
         rng = found.rng_for("accuracy over lengths")
         ahead = paired_difference(right, columns["even_hits"], rng, found.settings.bootstrap)
         if not ahead.interval[0] > 0:
-            return Conclusion(
-                evidence={"facts": tuple(_gap(found))},
-                reason="the model is no better than a classifier that sees only lengths "
-                f"({np.nanmean(right):.1%} and {np.nanmean(columns['even_hits']):.1%} right)",
+            reason = (
+                "the model is no better than a classifier that sees only lengths "
+                f"({np.nanmean(right):.1%} and {np.nanmean(columns['even_hits']):.1%} right)"
             )
+            return _not_asked(found, reason)
         test = found.test(MASK_ONLY_ACCURACY, columns["shown_hits"], right, columns["even_hits"])
         prior = np.full(len(labels), np.nan)
         prior[kept] = np.log(np.bincount(labels[kept])[labels[kept]] / kept.sum())
@@ -120,6 +117,17 @@ class LeakFree(Question):
             "nats, a lower bound; 0: the weights tell nothing",
         )  # fmt: skip
         return Conclusion((test,), {"facts": (told, *_gap(found))})
+
+
+def _not_asked(found: Findings, reason: str) -> Conclusion:
+    """No mask-only accuracy, and why."""
+    why = found.no_fact(MASK_ONLY_ACCURACY.name, f"not asked: {reason}")
+    return Conclusion(evidence={"facts": (why, *_gap(found))})
+
+
+def _number(word: str) -> int:
+    """The same for the same word; half a surrogate pair has one too."""
+    return crc32(word.lower().encode("utf-8", "surrogatepass"))
 
 
 def _words_and_chosen(
@@ -131,7 +139,7 @@ def _words_and_chosen(
     is_chosen: list[bool] = []
     top = np.where(reading.is_token, reading.weights, -1.0).argmax(axis=1)
     for row, (text, offsets) in enumerate(zip(reading.texts, reading.offsets, strict=True)):
-        numbers = [crc32(text[start:end].lower().encode()) for start, end in offsets.tolist()]
+        numbers = [_number(text[start:end]) for start, end in offsets.tolist()]
         chosen_word = numbers[top[row]] if numbers else None
         for number in dict.fromkeys(numbers):
             document.append(row)

@@ -1,0 +1,145 @@
+"""Pictures of models whose evidence is known, document by document."""
+
+from zlib import crc32
+
+import numpy as np
+import pytest
+
+from heedful.auditing.audit import audit
+from heedful.auditing.questions import AuditSettings
+from heedful.auditing.subjects.function import PlainSubject
+from heedful.auditing.subjects.modules.subject import ModuleSubject
+from heedful.calibration.built import BuiltAdapter, BuiltModel
+from heedful.text.datasets.planted import Planted
+from heedful.text.documents import Document, Documents
+from heedful.training.trained import WordWeights
+from tests.auditing.doubles import a_subject, by_words, spans
+
+FEW = AuditSettings(sampled_documents=15, folds=2)
+MIXED = Planted(documents=1000, evidence_words=3, opposing_words=2, neutral_words=7)
+POINTS = {"great": 2.0, "good": 1.0, "fine": 0.5, "bad": -1.0, "awful": -2.0}
+
+
+@pytest.fixture(scope="module")
+def mixed() -> Documents:
+    return MIXED().test.take(list(range(60)))
+
+
+def built(model, documents, settings=FEW, asked=("telling",)):
+    return audit(ModuleSubject(BuiltAdapter(model, 2)), documents, settings, asked)
+
+
+def false_pictures(found):
+    return found.answer("telling").tests[0]
+
+
+def pictures_of(subject, texts):
+    documents = Documents(Document(text, None) for text in texts)
+    return audit(subject, documents, FEW, ["telling"]).columns["picture"]
+
+
+def test_pictures_of_an_honest_model_of_mixed_evidence_are_true(mixed):
+    """Attention has no sign: it shows the words of both labels, and deleting both would cancel."""
+    found = built(BuiltModel(), mixed)
+    assert (found.columns["picture"] >= 0.95).all()
+    assert false_pictures(found).score.score == 1
+    assert false_pictures(found).score.interval[0] > 0.85
+
+
+def test_pictures_of_the_neighbours_of_the_evidence_are_false(mixed):
+    found = built(BuiltModel(shown="neighbours"), mixed)
+    assert false_pictures(found).score.value > 0.7
+    assert false_pictures(found).judgement == "contradicted"
+
+
+@pytest.mark.parametrize(
+    ("shown", "verdict"), [("evidence", "may"), ("half", "may-not"), ("neighbours", "may-not")]
+)
+def test_how_sure_a_model_is_changes_no_picture_and_no_verdict(mixed, shown, verdict):
+    asked = ("decisive", "telling", "leak-free")
+    once, *others = [
+        built(BuiltModel(shown=shown, gain=gain), mixed, asked=asked) for gain in (4.0, 2.0, 12.0)
+    ]
+    assert once.verdict == verdict
+    for other in others:
+        np.testing.assert_allclose(other.columns["picture"], once.columns["picture"], atol=1e-6)
+        assert other.verdict == verdict
+
+
+def showing_falsely(share):
+    """A bag of words that shows its evidence, but in a share of documents all other words."""
+
+    def attend(texts):
+        shown = []
+        for text in texts:
+            is_false = crc32(text.encode()) / 2**32 < share
+            raw = np.array([1.0 if (word in POINTS) != is_false else 0.01 for word in text.split()])
+            shown.append(WordWeights(text, spans(text), raw / raw.sum()))
+        return shown
+
+    return PlainSubject(by_words(POINTS), attend, ("bad", "good"))
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+def test_the_share_of_documents_with_a_false_picture_is_measured(share):
+    fillers = "one two three four five six seven eight"
+    texts = [f"{'great' if n % 2 else 'awful'} {fillers} number{n}" for n in range(120)]
+    documents = Documents(Document(text, None) for text in texts)
+    found = audit(showing_falsely(share), documents, FEW, ["telling"])
+    made = np.mean([crc32(text.encode()) / 2**32 < share for text in texts])
+    score = false_pictures(found).score
+    assert score.value == pytest.approx(made)
+    assert score.score == pytest.approx(1 - made)
+    assert score.documents == 120
+    low, high = score.interval
+    assert low <= score.score <= high
+
+
+def test_classes_have_their_own_shares_of_false_pictures():
+    subject = a_subject(POINTS, lambda word: {"great": 5.0, "awful": 0.01}.get(word, 1.0))
+    fillers = "one two three four five six seven"
+    documents = Documents(
+        Document(f"{'awful' if n % 3 else 'great'} {fillers} number{n}", None) for n in range(30)
+    )
+    rows = audit(subject, documents, FEW, ["telling"]).evidence["classes"]
+    assert [(row["class"], row["false_pictures"], row["documents"]) for row in rows] == [
+        ("bad", 1.0, 20),
+        ("good", 0.0, 10),
+    ]
+    for row in rows:
+        assert row["low"] <= row["false_pictures"] <= row["high"]
+
+
+def test_documents_whose_words_carry_no_decision_are_silent():
+    """The second is decided by a bias; in the third, every word says the same."""
+
+    def predict(texts):
+        sums = np.array([0.5 + sum(POINTS.get(word, 0) for word in t.split()) for t in texts])
+        good = 1 / (1 + np.exp(-sums))
+        return np.column_stack([1 - good, good])
+
+    def attend(texts):
+        counts = [len(text.split()) for text in texts]
+        return [
+            WordWeights(text, spans(text), np.full(count, 1 / count))
+            for text, count in zip(texts, counts, strict=True)
+        ]
+
+    subject = PlainSubject(predict, attend, ("bad", "good"))
+    texts = ["great one two three four", "one two three four five", "fine fine fine fine fine"]
+    documents = Documents(Document(text, None) for text in texts)
+    found = audit(subject, documents, FEW, ["telling"])
+    assert np.isnan(found.columns["picture"]).tolist() == [False, True, True]
+    assert np.isnan(found.columns["is_false_picture"]).tolist() == [False, True, True]
+    test = false_pictures(found)
+    assert test.score.documents == 1
+    assert test.note == "2 silent documents: no words carry the decision there"
+
+
+def test_sparse_attention_is_not_read_beyond_the_words_that_have_weight():
+    """Of the words without weight it says nothing, so their places in the text do not count."""
+    strongest = a_subject(POINTS, lambda word: float(word == "great"))
+    weaker = a_subject(POINTS, lambda word: float(word == "fine"))
+    text = "one two three four great good fine five six seven"
+    assert pictures_of(strongest, [text]) == pytest.approx([1.0])
+    assert pictures_of(weaker, [text])[0] < 0.5
