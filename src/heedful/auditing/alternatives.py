@@ -28,8 +28,8 @@ def what_instead(measures: Table, verdict: Verdict, tolerated: float) -> str:
         return f"Attention may be shown; {_named(better)} does somewhat better ({_of(better[0])})."
     if not able:
         return (
-            "No measure of importance may be shown instead: none is surely false on at most "
-            f"{tolerated:.0%} of the documents."
+            "No measure of importance may be shown instead: of none is the picture surely false on "
+            f"at most {tolerated:.0%} of the documents."
         )
     return (
         f"What may be shown instead: {_named(able)}: {_of(able[0])}, where attention's is false on "

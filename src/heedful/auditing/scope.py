@@ -81,10 +81,8 @@ def _sentences(audit: Audit, pictures: TestResult, point: OperatingPoint) -> Ite
 
 def _silent(audit: Audit) -> int:
     """Documents whose decision no words carry."""
-    fall, picture = audit.columns.get("fall_attention"), audit.columns.get("picture")
-    if fall is None or picture is None:
-        return 0
-    return int((~np.isnan(fall) & np.isnan(picture)).sum())
+    silent = audit.columns.get("is_silent")
+    return 0 if silent is None else int(np.nansum(silent))
 
 
 def _share(test: TestResult) -> str:

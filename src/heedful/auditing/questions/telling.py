@@ -175,11 +175,12 @@ def _pictures(
     """
     falls = [named[f"{FALL}_{name}"] for name in candidates if f"{FALL}_{name}" in named]
     best, floor = np.fmax.reduce(falls), named[f"{FALL}_random"]
-    best = np.where(best - floor > LEAST_SPREAD * margin, best, np.nan)  # NaN: silent
+    is_silent = best <= LEAST_SPREAD * margin
+    best = np.where(best - floor > LEAST_SPREAD * margin, best, np.nan)  # NaN: all do as well
     picture = _between(named[f"{FALL}_{ATTENTION}"], floor, best)
-    of_silent = np.where(points > 0, 1.0, np.nan)
-    is_false = np.where(np.isnan(best), of_silent, _is_false(picture))
-    return {f"{FALL}_best": best, "picture": picture, "is_false_picture": is_false}
+    is_false = np.where(is_silent & (points > 0), 1.0, _is_false(picture))
+    silent = {"is_silent": is_silent.astype(np.float64)}
+    return {f"{FALL}_best": best, "picture": picture, "is_false_picture": is_false, **silent}
 
 
 def _points(reading: Reading) -> Column:
@@ -201,8 +202,7 @@ def _is_false(picture: Column) -> Column:
 
 def _false_pictures(found: Findings) -> TestResult:
     is_false = found.columns["is_false_picture"]
-    is_silent = np.isnan(found.columns["picture"]) & ~np.isnan(found.columns[f"{FALL}_{ATTENTION}"])
-    silent = int(is_silent.sum())
+    silent = int(np.nansum(found.columns["is_silent"]))
     note = f"{counted(silent, 'silent document')}: no words carry the decision there"
     shown = score_share(is_false, found.settings.bootstrap)
     return found.judged(FALSE_PICTURES, shown, note=note if silent else "")
