@@ -4,6 +4,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,7 @@ def audit(
     sample: int | None = None,
     budget: str | float | None = None,
     include_trained: bool = False,
+    tolerate: float | None = None,
     measures: Sequence[Measure] = (),
     precision: Precision = "auto",
     judge: Judge | None = None,
@@ -58,17 +60,21 @@ def audit(
     (docs/transformers.md has several at once). `labels` go with documents that are plain texts.
     `sample` audits that many documents, drawn at random; `budget` ("90s", "5m", "1h" or seconds)
     as many as fit in the time. Documents that a `Classifier` was trained on, and dev documents,
-    which chose its best epoch, are left out with a warning unless `include_trained`. `measures` are
-    further ones of importance; a function of your own looks inside a `Classifier`. `precision`
-    "fp32" forbids bf16 for shortened texts on a GPU, which is checked before it is used. With
-    `deep`, a folder, about twenty twins of a `Classifier` are trained there for the questions that
-    need retrained models; `training` are the texts and labels that it was fitted on, and dev where
-    it had one.
+    which chose its best epoch, are left out with a warning unless `include_trained`. `tolerate` is
+    the share of documents that may have a false picture, 0.15 by default. `measures` are further
+    ones of importance; a function of your own looks inside a `Classifier`. `precision` "fp32"
+    forbids bf16 for shortened texts on a GPU, which is checked before it is used. With `deep`, a
+    folder, about twenty twins of a `Classifier` are trained there for the questions that need
+    retrained models; `training` are the texts and labels that it was fitted on, and dev where it
+    had one.
     """
     documents = _as_documents(documents, labels)
     at_least(1, sample=sample)
     seconds = None if budget is None else seconds_in(budget)
-    plan = AuditPlan(settings or AuditSettings(), asked, sample, seconds, include_trained)
+    settings = settings or AuditSettings()
+    if tolerate is not None:
+        settings = replace(settings, tolerate=tolerate)
+    plan = AuditPlan(settings, asked, sample, seconds, include_trained)
     if "transformers" in sys.modules:  # else nobody can have made a model of it
         from heedful.auditing.subjects.huggingface.audit_readings import audit_readings
         from heedful.auditing.subjects.huggingface.loading import of_anything

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Bool
 from numpy import ndarray
 
+from heedful.auditing import operating_points
 from heedful.auditing.alternatives import what_instead
 from heedful.auditing.chance import guard_against_chance
 from heedful.auditing.checkpoints import joined
@@ -136,7 +137,7 @@ def _concluded(measuring: "Measuring", about: dict[str, Any]) -> Audit:
         columns=columns,
         evidence=evidence,
         shown=(),
-        instead=what_instead(evidence.get("measures", ()), verdict),
+        instead=what_instead(evidence.get("measures", ()), verdict, tolerated(settings)),
         single_words=int(is_single.sum()),
         available=len(documents),
         about={**about, **_facts(subject, base, is_right)},
@@ -146,6 +147,12 @@ def _concluded(measuring: "Measuring", about: dict[str, Any]) -> Audit:
     result = guard_against_chance(result, chance_rng, settings.bootstrap)
     order = position[np.concatenate(groups)]
     return replace(result, shown=show_documents(subject, result, order))
+
+
+def tolerated(settings: AuditSettings) -> float:
+    """The share of false pictures that an audit tolerates."""
+    usual = operating_points.shipped().tolerated(operating_points.FALSE_DOCUMENTS)
+    return float(usual or 0.0) if settings.tolerate is None else settings.tolerate
 
 
 @in_full()

@@ -8,12 +8,13 @@ at which the dose becomes intolerable, for the kinds of models that it found it 
 from dataclasses import dataclass
 
 from heedful.auditing.metrics.base import Better
+from heedful.auditing.operating_points import BYPASS, FALSE_DOCUMENTS, WRITTEN_CHOICE
 
 # What the dose of a judged test is a share of, and how much of it is tolerable.
 DOSES = {
-    "false-documents": ("documents with a false picture", 0.15),
-    "bypass": ("the decision, in log-odds, that reaches the output past the weights", 0.45),
-    "written-choice": ("documents whose top word is chosen to say the label", 0.5),
+    FALSE_DOCUMENTS: ("documents with a false picture", 0.15),
+    BYPASS: ("the decision, in log-odds, that reaches the output past the weights", 0.45),
+    WRITTEN_CHOICE: ("documents whose top word is chosen to say the label", 0.5),
 }
 
 

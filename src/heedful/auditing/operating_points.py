@@ -21,7 +21,8 @@ from heedful.errors import RunError
 SCHEMA = 2
 READABLE = (1, 2)
 FILE_NAME = "operating_points.json"
-FALSE_DOCUMENTS = "false-documents"  # the dose that a user may tolerate more or less of
+# Doses; of the first a user may tolerate more or less.
+FALSE_DOCUMENTS, BYPASS, WRITTEN_CHOICE = "false-documents", "bypass", "written-choice"
 NOT_CALIBRATED = "not calibrated"
 NOT_FOR_THIS_KIND = "not for this kind of model"
 READ_ON = "docs/calibration.md"
@@ -153,6 +154,11 @@ class OperatingPoints:
                 is_asked = tolerate is not None and point.dose == FALSE_DOCUMENTS
                 found[point.test] = cut.at(float(tolerate)) if is_asked else cut.value  # type: ignore[arg-type]
         return found
+
+    @property
+    def has_doses(self) -> bool:
+        """Whether the cuts are tolerable doses, as they are since zoo 2."""
+        return any(point.dose for point in self.points)
 
     def tolerated(self, dose: str) -> float | None:
         """The dose that the cuts of a test stand at."""

@@ -85,8 +85,10 @@ class Audit:
     `evidence` holds small tables by name:
 
         curves    measure, k, probability_drop, accuracy_drop, kept_own, kept_gold, documents
-        measures  measure, comprehensiveness, low, high, sufficiency, documents, and its paired gain
-                  over attention (over_attention, …_low, …_high); best first
+        measures  measure, comprehensiveness, low, high, sufficiency, documents, its paired gain
+                  over attention (over_attention, …_low, …_high), its share of false pictures
+                  (false_pictures, false_low, false_high); best first
+        classes   class, false_pictures, low, high, documents: by predicted class
         flips     top_flips, other_flips, documents, share: Serrano & Smith's four cells
         words     word, kind (a label or "neutral"), attention_score, polarity, weight, occurrences
         frontier  model, adversary_weight, jsd, tvd, is_on_frontier: trained adversaries (deep)
@@ -118,8 +120,12 @@ class Audit:
     @property
     def cuts(self) -> dict[str, float]:
         """The cuts that it was judged by."""
-        tolerate = self.settings.get("tolerate")
-        return self.calibration.cuts_for(str(self.about.get("architecture", "")), tolerate)
+        return self.calibration.cuts_for(self.architecture, self.settings.get("tolerate"))
+
+    @property
+    def architecture(self) -> str:
+        """The kind of model, as operating points know it; empty in audits of version 0.1."""
+        return str(self.about.get("architecture", ""))
 
     def said_of(self, test: str) -> str:
         """A test's cut for this kind of model, and how often the test is right, in a line."""
@@ -136,7 +142,14 @@ class Audit:
         unasked = [answer.question for answer in self.answers if answer.judgement is None]
         silent = f" Not asked: {', '.join(unasked)}." if unasked else ""
         told = ", ".join([f"{len(judged)} of {len(tests)} tests are judged", *ways])
-        return f"{told}.{silent}"
+        return f"{told}.{silent}{self._earlier}"
+
+    @property
+    def _earlier(self) -> str:
+        """A sentence if it was judged by the rules of an earlier version."""
+        if self.calibration.has_doses:
+            return ""
+        return " It was judged by the rules of an earlier version: audit again for today's verdict."
 
     @property
     def chance(self) -> str:

@@ -19,6 +19,16 @@ class Share(TypedDict):
     models: int
 
 
+class Cut(TypedDict):
+    """Where a tolerated dose is reached, for one kind of model."""
+
+    value: float
+    low: Number
+    high: Number
+    models: int
+    curve: list[tuple[float, float]]
+
+
 class Point(TypedDict):
     """One operating point."""
 
@@ -30,13 +40,24 @@ class Point(TypedDict):
     false_alarms: Share | None
     auc: Share | None
     note: NotRequired[str]
+    dose: NotRequired[str]
+    tolerated: NotRequired[Number]
+    cuts: NotRequired[dict[str, Cut]]
+
+
+class Rates(TypedDict, total=False):
+    """How often a verdict was right: shares by name in schema 2, single numbers in schema 1."""
+
+    all: dict[str, Share]
+    liars_caught: Number
+    honest_refused: Number
 
 
 class Calibration(TypedDict):
     """What an audit was judged by."""
 
     made: dict[str, Any]
-    verdict: dict[str, Number]
+    verdict: Rates
     points: list[Point]
 
 
@@ -65,6 +86,9 @@ class Row(TypedDict, total=False):
     """A row of any other table: a column of one name has one type in all of them."""
 
     measure: str
+    false_pictures: Number
+    false_low: Number
+    false_high: Number
     word: str
     kind: str
     model: str

@@ -16,6 +16,7 @@ from heedful.cli.options import (
     Sample,
     Seed,
     TextColumn,
+    Tolerate,
 )
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ def audit(
             help="Exit with code 1 if the verdict is may-not; with not-safe: also if not-safe."
         ),
     ] = None,
+    tolerate: Tolerate = None,
     seed: Seed = 0,
     resume: Annotated[bool, typer.Option("--resume", help="Resume an interrupted audit.")] = False,
     device: Device = "auto",
@@ -118,8 +120,8 @@ def audit(
             }
         )  # fmt: skip
         audit_transformer(
-            run.removeprefix(HF), data, output, readout, heads, ask, seed, device, exactness,
-            quiet, json,
+            run.removeprefix(HF), data, output, readout, heads, ask, seed, tolerate, device,
+            exactness, quiet, json,
             documents_to_audit(data, text, label, data_dir), documents, seconds, fail_on, resume,
         )  # fmt: skip
         return
@@ -131,7 +133,7 @@ def audit(
         of_judge = TrainedJudge(Trained.load(judge, device), trained.classes)
     found, rationale_words = documents_to_audit(data, text, label, data_dir)
     plan = AuditPlan(
-        AuditSettings(seed=seed, rationale_words=rationale_words),
+        AuditSettings(seed=seed, tolerate=tolerate, rationale_words=rationale_words),
         ask, documents, seconds, include_trained,
     )  # fmt: skip
     retraining = None

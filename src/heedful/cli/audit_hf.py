@@ -34,6 +34,7 @@ def audit_transformer(
     heads: bool,
     ask: list[str] | None,
     seed: int,
+    tolerate: float | None,
     device: str,
     precision: "Precision",
     quiet: bool,
@@ -70,7 +71,7 @@ def audit_transformer(
         for sentence in [note, *notes]:
             if sentence:
                 show.note(f"note: {sentence}")
-    settings = AuditSettings(seed=seed, rationale_words=found[1])
+    settings = AuditSettings(seed=seed, tolerate=tolerate, rationale_words=found[1])
     plan = AuditPlan(settings, ask, count, seconds)
     prepared = prepare_readings(
         loaded, subjects, documents, plan, every_head=heads, about={"data": data}

@@ -16,6 +16,7 @@ from heedful.cli.options import (
     Sample,
     Seed,
     TextColumn,
+    Tolerate,
 )
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ def compare(
     data_dir: DataDir = None,
     documents: Sample = None,
     include_trained: IncludeTrained = False,
+    tolerate: Tolerate = None,
     seed: Seed = 0,
     device: Device = "auto",
     quiet: Quiet = False,
@@ -79,7 +81,9 @@ def compare(
     if subjects:
         at_least(1, documents=documents)
         found = documents_to_audit(str(data), text, label, data_dir)
-        made = _audit_all(subjects, str(data), found, documents, include_trained, seed, quiet)
+        made = _audit_all(
+            subjects, str(data), found, documents, include_trained, tolerate, seed, quiet
+        )
     audits = {name: (loaded | made)[name] for name in names}
     comparison = compare(audits, seed)
     if output is not None:
@@ -106,6 +110,7 @@ def _audit_all(
     found: "tuple[Documents, int | None]",
     count: int | None,
     include_trained: bool,
+    tolerate: float | None,
     seed: int,
     quiet: bool,
 ) -> "dict[str, Audit]":
@@ -118,7 +123,7 @@ def _audit_all(
     chosen = new_documents(list(subjects.values()), documents, include_trained)
     if not quiet and chosen.note:
         show.note(f"note: {chosen.note}; --include-trained audits them too")
-    settings = AuditSettings(seed=seed, rationale_words=rationale_words)
+    settings = AuditSettings(seed=seed, tolerate=tolerate, rationale_words=rationale_words)
     plan = AuditPlan(settings, sample=count, include_trained=include_trained)
     audits = {}
     for name, subject in subjects.items():

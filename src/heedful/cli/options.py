@@ -22,6 +22,12 @@ IncludeTrained = Annotated[
         help="Also audit documents used to train the model or to choose its best epoch.",
     ),
 ]
+Tolerate = Annotated[
+    float | None,
+    typer.Option(
+        "--tolerate", help="Share of documents that may have a false picture. Default: 0.15."
+    ),
+]
 Seed = Annotated[int, typer.Option("--seed", help="Decides every draw.")]
 Device = Annotated[str, typer.Option("--device", help="auto, cpu, cuda, cuda:1.")]
 Exactness = Annotated[

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from heedful.auditing.operating_points import NOT_CALIBRATED
 from heedful.auditing.progress import MEASURING, AuditWatcher
+from heedful.auditing.scope import scope
 from heedful.auditing.time_budget import duration, elapsed
 from heedful.auditing.verdict import GAIN
 from heedful.errors import MissingPackage, counted, missing_packages_named, percent
@@ -111,6 +112,8 @@ def explained(explanation: "Explanation") -> Iterator[Text]:
 def audited(audit: "Audit") -> Iterator[Text]:
     """The verdict, then every answer with its tests between their controls."""
     yield Text(audit.sentence, style="bold")
+    if said := scope(audit):
+        yield Text(one_line(said))
     yield Text(one_line(audit.caveat) + "\n")
     yield Text(f"{audited_documents(audit)}. A score of 0 is worthless, 1 the best known.")
     if audit.accuracies:

@@ -17,6 +17,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from heedful.auditing.results import AT_CHANCE, Audit, ShownDocument, Table
+from heedful.auditing.scope import scope
 from heedful.auditing.verdict import RULES
 from heedful.errors import DataError
 from heedful.report import calibration_points, tables
@@ -45,6 +46,9 @@ class AuditedRun:
     audit: Audit
     mark: str
     why: str
+    scope: str  # what is claimed and where it stops
+    by_tolerance: list[tuple[str, str]]  # verdicts at other shares of false pictures
+    by_class: list[tuple[str, str, str, int]]  # false pictures: class, share, interval, documents
     tally: str
     facts: list[tuple[str, str]]
     settings: list[tuple[str, str]]
@@ -194,6 +198,9 @@ def _subject(run: str, audit: Audit) -> AuditedRun:
         audit=audit,
         mark=tables.VERDICT_MARKS[audit.verdict],
         why=tables.why(audit),
+        scope=scope(audit),
+        by_tolerance=tables.by_tolerance(audit),
+        by_class=tables.by_class(audit),
         tally=tables.tally(audit),
         facts=[
             *flat({FACTS.get(name, name): value for name, value in _about(audit).items()}),

@@ -10,12 +10,14 @@ from heedful.auditing.bootstrap import Score
 from heedful.auditing.metrics.base import Better
 from heedful.auditing.operating_points import NOT_CALIBRATED, OperatingPoint
 from heedful.auditing.results import Answer, Audit, Table, TestResult
-from heedful.auditing.verdict import DECIDING, GAIN
+from heedful.auditing.scope import verdicts_by_tolerance
+from heedful.auditing.verdict import DECIDING, GAIN, VETOING
 from heedful.report.figures import spoken
 
 NOT_ASKED = "not asked"
 MARKS = {"supported": "✓", "contradicted": "✗", "undecided": "?", "reported": "i", NOT_ASKED: "–"}
 VERDICT_MARKS = {"may": "✓", "may-not": "✗", "not-safe": "?"}
+SPOKEN_VERDICTS = {"may": "may be shown", "may-not": "may not be shown", "not-safe": "not safe"}
 BAR_LOW, BAR_HIGH = -0.25, 1.25  # scores beyond are drawn at the ends
 
 
@@ -271,10 +273,27 @@ def why(audit: Audit) -> str:
     """Which answers the verdict rests on, and why nothing is supported where that is so."""
     chance = f" {audit.chance[0].upper()}{audit.chance[1:]}." if audit.chance else ""
     found = {answer.question: answer.judgement or NOT_ASKED for answer in audit.answers}
-    parts = [f"{question} is {found.get(question, NOT_ASKED)}" for question in DECIDING]
-    if len({part.split(" is ")[1] for part in parts}) == 1:
-        return f"Both {' and '.join(DECIDING)} are {found.get(DECIDING[0], NOT_ASKED)}.{chance}"
-    return f"{parts[0].capitalize()}, {parts[1]}.{chance}"
+    rests_on = (*DECIDING, *VETOING) if audit.calibration.has_doses else DECIDING
+    parts = [f"{question} is {found.get(question, NOT_ASKED)}" for question in rests_on]
+    return f"{', '.join(parts).capitalize()}.{chance}"
+
+
+def by_tolerance(audit: Audit) -> list[tuple[str, str]]:
+    """The verdict at other shares of false pictures that might be tolerated."""
+    return [
+        (f"{one.tolerated:.0%}", f"{VERDICT_MARKS[one.verdict]} {SPOKEN_VERDICTS[one.verdict]}")
+        for one in verdicts_by_tolerance(audit)
+    ]
+
+
+def by_class(audit: Audit) -> list[tuple[str, str, str, int]]:
+    """Class, share of false pictures, interval and documents, for each predicted class."""
+    return [
+        (row["class"], f"{row['false_pictures']:.0%}", f"{row['low']:.0%} to {row['high']:.0%}",
+         row["documents"])
+        for row in audit.evidence.get("classes", ())
+        if row["documents"]
+    ]  # fmt: skip
 
 
 def tally(audit: Audit) -> str:

@@ -22,6 +22,7 @@ from heedful.auditing.questions.base import (
 )
 from heedful.auditing.results import Column, Table, TestResult
 from heedful.auditing.subjects.base import Decides, Reading
+from heedful.auditing.word_effects import SLIGHT
 from heedful.counterfactual.baselines import Permuted, uniform
 
 ORDERS = ("attention-x-gradient", "contribution")  # the best importance order is one of these
@@ -38,7 +39,7 @@ MOVES = tuple(
     )
 )  # fmt: skip
 LOOK_AWAY = AuditTest(
-    "look away", "higher", "ours, beside Jain & Wallace", "0",
+    "look away", "higher", "ours, beside Jain & Wallace", "no move",
     "the move from taking all other words away", "looked_away", is_compared=True,
     is_usual_column=True, dose="bypass",
     judged_for=("classifier", "module"),  # a Transformer's other layers are other paths
@@ -59,8 +60,9 @@ class Decisive(Question):
     """Permuted and uniform weights at inference, and weights erased until the decision flips.
 
     *Look away* puts all weight on the words that matter least, the text as it is, and compares with
-    taking all other words away. In log-odds, what is missing to 1 is the share of the decision that
-    reaches the output past the weights.
+    taking all other words away: document by document, so that sure ones do not outvote the others.
+    In log-odds, what is missing to 1 is the share of the decision that reaches the output past the
+    weights.
     """
 
     name = "decisive"
@@ -106,8 +108,7 @@ class Decisive(Question):
         cannot_move = bool((reachable[~np.isnan(reachable)] < NOTHING).all())
         reach = f"all weight on one word could move it by {np.nanmean(reachable):.3f} on average"
         look_away = found.test(
-            LOOK_AWAY, columns["looked_away"], 0.0, columns["taken_away"],
-            note=reach, cannot_move=cannot_move,
+            LOOK_AWAY, columns["looked_away"], 0.0, 1.0, note=reach, cannot_move=cannot_move
         )  # fmt: skip
         in_odds = found.test(
             PERMUTED_ODDS, columns["permuted_log_odds"], 0.0, columns["no_evidence_log_odds"]
@@ -158,9 +159,12 @@ def _moves_in_log_odds(
     taken = subject.predict_kept(reading, np.arange(len(looking)), is_left)
     many = np.repeat(prediction[:, None], permuted.shape[1], axis=1)
     falls = effects.whole[:, None] - log_odds(permuted, many, smallest)
+    looked = effects.whole - log_odds(away, prediction, smallest)
+    lost = effects.whole - log_odds(taken, prediction, smallest)
+    is_asked = lost > SLIGHT * (effects.whole - effects.lost_at)
+    share = np.divide(looked, lost, out=np.full(len(lost), np.nan), where=is_asked)
     return {
-        "looked_away": effects.whole - log_odds(away, prediction, smallest),
-        "taken_away": effects.whole - log_odds(taken, prediction, smallest),
+        "looked_away": np.clip(share, 0.0, 1.0),
         "permuted_log_odds": np.median(falls, axis=1),
         "no_evidence_log_odds": effects.whole - log_odds(nothing[:, 0], prediction, smallest),
     }

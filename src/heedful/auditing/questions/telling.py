@@ -4,9 +4,10 @@ Attention has no sign, so words that speak against the decision are deleted last
 in random rankings alike (`WordEffects.opposing_last`); measures that have a sign rank as they are.
 A document's *picture* is scored by itself: how far the log-odds fall without its top words, down to
 where the decision is lost, between random rankings and the best ranking found for this document.
-Where even that one hardly moves the decision, no words carry it: the document is *silent*, and no
-picture of it is true or false. Sparse attention says nothing of the order of words without weight,
-so of no ranking are more words deleted than have weight.
+Where even that one hardly moves the decision, no words carry it: the document is *silent*. A
+picture of it is false if it points at some words all the same; a flat one says nothing. Sparse
+attention says nothing of the order of words without weight, so of no ranking are more words deleted
+than have weight.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -39,6 +40,7 @@ from heedful.auditing.questions.base import (
     questions,
 )
 from heedful.auditing.results import Column, Table, TestResult
+from heedful.auditing.subjects.base import Reading
 from heedful.auditing.subjects.erasure import Ranking, erase_greedily, predict_sets, tops_of_size
 from heedful.errors import counted
 
@@ -53,6 +55,7 @@ FALSE_PICTURES = AuditTest(
     dose="false-documents",
 )  # fmt: skip
 TRUE_PICTURE = 0.5  # of the way from random rankings to the best one; below, a picture is false
+POINTS = 0.5  # of a document's words: weights that spread over fewer point at them
 LEAST_SPREAD = 0.1  # of what there is to lose: where rankings differ less, a document is silent
 TESTS = {
     name: AuditTest(
@@ -69,7 +72,7 @@ ATTENTION, FALL = "attention", "fall"
 # Measures that do not say which side a word is on.
 UNSIGNED = (ATTENTION, "attention-score", "gradient-norm", "state-gradient-norm")
 CURVES = ("probability_drop", "accuracy_drop", "kept_own", "kept_gold")
-ON_CURVES = (ATTENTION, *BEST_OF, "random")
+ON_CURVES = (ATTENTION, "leave-one-out", "gradient-x-input", "random")
 
 Rows = Int[ndarray, " some"]
 
@@ -115,10 +118,11 @@ class Telling(Question):
         for name, column in _named(of_sample, further).items():
             named[name] = np.full(len(reading.weights), np.nan)
             named[name][sample] = column
-        named |= _pictures(named, [*rankings, GREEDY], effects.whole - effects.lost_at)
+        margin = effects.whole - effects.lost_at
+        named |= _pictures(named, [*rankings, GREEDY], margin, _points(reading))
         if not len(sample):
             return Measured(named, _empty_curves(group))
-        on_curves = {name: rankings[name] for name in rankings if name != ALONE}
+        on_curves = {name: rankings[name] for name in rankings if name in ON_CURVES}
         return Measured(named, _curves(group, sample, on_curves | {"random": at_random[0]}))
 
     def conclude(self, found: Findings) -> Conclusion:
@@ -159,9 +163,11 @@ def _greedy(group: DocumentGroup, sample: Rows) -> Ranking:
 
 
 def _pictures(
-    named: Mapping[str, Column], candidates: Iterable[str], margin: Column
+    named: Mapping[str, Column], candidates: Iterable[str], margin: Column, points: Column
 ) -> dict[str, Column]:
     """How true each document's picture is, and which are false; NaN of a silent document.
+
+    Of silent documents those pictures are false that point at some words (`points`).
 
     picture = (fall without attention's top words - random) / (best - random)
 
@@ -169,17 +175,34 @@ def _pictures(
     """
     falls = [named[f"{FALL}_{name}"] for name in candidates if f"{FALL}_{name}" in named]
     best, floor = np.fmax.reduce(falls), named[f"{FALL}_random"]
-    spread = best - floor
-    is_asked = spread > LEAST_SPREAD * margin
-    value = named[f"{FALL}_{ATTENTION}"] - floor
-    picture = np.divide(value, spread, out=np.full(len(best), np.nan), where=is_asked)
-    is_false = np.where(is_asked, picture < TRUE_PICTURE, np.nan)
+    best = np.where(best - floor > LEAST_SPREAD * margin, best, np.nan)  # NaN: silent
+    picture = _between(named[f"{FALL}_{ATTENTION}"], floor, best)
+    of_silent = np.where(points > 0, 1.0, np.nan)
+    is_false = np.where(np.isnan(best), of_silent, _is_false(picture))
     return {f"{FALL}_best": best, "picture": picture, "is_false_picture": is_false}
+
+
+def _points(reading: Reading) -> Column:
+    """1 if the weights point at some words: as many even weights would lie on less than half."""
+    logs = np.log(np.where(reading.weights > 0, reading.weights, 1.0))
+    even = np.exp(-(reading.weights * logs).sum(axis=1))
+    return (even < POINTS * reading.is_token.sum(axis=1)).astype(np.float64)
+
+
+def _between(fall: Column, floor: Column, best: Column) -> Column:
+    """Where a fall lies between that of random rankings and the best one."""
+    return (fall - floor) / (best - floor)
+
+
+def _is_false(picture: Column) -> Column:
+    """1 or 0; NaN where there is no picture to judge."""
+    return np.where(np.isnan(picture), np.nan, picture < TRUE_PICTURE)
 
 
 def _false_pictures(found: Findings) -> TestResult:
     is_false = found.columns["is_false_picture"]
-    silent = int((np.isnan(is_false) & ~np.isnan(found.columns[f"{FALL}_{ATTENTION}"])).sum())
+    is_silent = np.isnan(found.columns["picture"]) & ~np.isnan(found.columns[f"{FALL}_{ATTENTION}"])
+    silent = int(is_silent.sum())
     note = f"{counted(silent, 'silent document')}: no words carry the decision there"
     shown = score_share(is_false, found.settings.bootstrap)
     return found.judged(FALSE_PICTURES, shown, note=note if silent else "")
@@ -261,14 +284,17 @@ def _tested(
     sizes = np.stack([top_k(part, lengths) for part in group.settings.fractions], axis=1)
     ranked = group.reading.support & ~group.effects_by(group.judge).is_opposing
     within = np.minimum(sizes, np.maximum(ranked.sum(axis=1), 1)[:, None])
+    is_dense = bool((within == sizes).all())
+    steps = sizes.shape[1]
+    tried = sizes if is_dense else np.concatenate([sizes, within], axis=1)
     results = []
-    for both in _erased(group, some, rankings, np.concatenate([sizes, within], axis=1)):
-        erased, steps = both.at(slice(sizes.shape[1])), slice(sizes.shape[1], None)
+    for both in _erased(group, some, rankings, tried):
+        erased, capped = both.at(slice(steps)), both if is_dense else both.at(slice(steps, None))
         labels, prediction = erased.labels, erased.prediction
         drop = accuracy_drop(labels, prediction, erased.prediction_without)
         gold = post_hoc_accuracy_gold(labels, erased.prediction_only)
         tests = [
-            both.at(steps).fall.mean(axis=1),
+            capped.fall.mean(axis=1),
             comprehensiveness(erased.probability, erased.without),
             sufficiency(erased.probability, erased.only),
             np.where(labels >= 0, drop, np.nan),
@@ -355,6 +381,8 @@ def _measure_table(found: Findings) -> Table:
         kept = estimate(
             np.where(sampled, columns[f"sufficiency_{measure}"], np.nan), rng, bootstrap
         )
+        falls = (columns[f"{FALL}_{name}"] for name in (measure, "random", "best"))
+        false = score_share(_is_false(_between(*falls)), bootstrap)
         rows.append(
             {
                 "measure": measure, "comprehensiveness": mean.mean,
@@ -362,6 +390,8 @@ def _measure_table(found: Findings) -> Table:
                 "over_attention": over.mean, "over_attention_low": over.interval[0],
                 "over_attention_high": over.interval[1],
                 "sufficiency": kept.mean, "documents": mean.documents,
+                "false_pictures": false.value,
+                "false_low": 1 - false.interval[1], "false_high": 1 - false.interval[0],
             }
         )  # fmt: skip
     return tuple(sorted(rows, key=lambda row: -row["comprehensiveness"]))

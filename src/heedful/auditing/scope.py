@@ -1,0 +1,127 @@
+"""A verdict in a paragraph: what is claimed, where it stops, and how it hangs on what is tolerated.
+
+Made from a saved audit alone, so that report, terminal and page say the same.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from heedful.auditing.operating_points import (
+    BYPASS,
+    FALSE_DOCUMENTS,
+    WRITTEN_CHOICE,
+    OperatingPoint,
+)
+from heedful.auditing.results import Audit, TestResult
+from heedful.auditing.verdict import FEWEST, Verdict, compared, judge_question, reach_verdict
+from heedful.errors import counted
+
+TOLERANCES = (0.05, 0.1, 0.15, 0.2, 0.3, 0.5)  # that a report shows the verdict at
+CLAIM = "As a ranking of words for the predicted class, on documents like these"
+
+
+@dataclass(frozen=True)
+class AtTolerance:
+    """The verdict if so large a share of false pictures were tolerated."""
+
+    tolerated: float
+    verdict: Verdict
+
+
+def scope(audit: Audit) -> str:
+    """What the verdict claims and where it stops; nothing of an audit by earlier rules."""
+    pictures = _test_of(audit, FALSE_DOCUMENTS)
+    if pictures is None:
+        return ""
+    return " ".join(_sentences(audit, *pictures))
+
+
+def verdicts_by_tolerance(audit: Audit) -> tuple[AtTolerance, ...]:
+    """The verdict as a function of the share of false pictures that is tolerated."""
+    pictures = _test_of(audit, FALSE_DOCUMENTS)
+    if pictures is None or pictures[0].judgement == "reported":
+        return ()
+    return tuple(AtTolerance(share, _verdict_at(audit, share)) for share in TOLERANCES)
+
+
+def exceptions(audit: Audit) -> list[str]:
+    """Classes whose own share of false pictures is surely more than is tolerated, in words."""
+    tolerated = _tolerated(audit)
+    return [
+        f"{row['class']} (false on {row['false_pictures']:.0%} of {row['documents']:,})"
+        for row in audit.evidence.get("classes", ())
+        if row["documents"] >= FEWEST and row["low"] is not None and row["low"] > tolerated
+    ]
+
+
+def _sentences(audit: Audit, pictures: TestResult, point: OperatingPoint) -> Iterator[str]:
+    opening = f"{CLAIM}: its" if audit.verdict == "may" else "Its"
+    yield f"{opening} picture is false on {_share(pictures)}; {_tolerated(audit):.0%} is tolerated."
+    if pictures.judgement == "undecided":
+        yield "That is too close to tell: audit more documents."
+    bypass = _test_of(audit, BYPASS)
+    if bypass and bypass[0].judgement in ("contradicted", "undecided"):
+        test, of_bypass = bypass
+        past = min(max(1 - test.score.score, 0.0), 1.0)
+        yield (
+            f"{past:.0%} of the decision reaches the output past the weights; at most "
+            f"{of_bypass.tolerated:.0%} is tolerated."
+        )
+    choice = _test_of(audit, WRITTEN_CHOICE)
+    if choice and choice[0].judgement == "contradicted":
+        yield "Which word gets the most weight gives the label away: words that say nothing do."
+    if named := exceptions(audit):
+        yield f"{'Except for' if audit.verdict == 'may' else 'Worst for'}: {', '.join(named)}."
+    if silent := _silent(audit):
+        on = counted(silent, "document")
+        yield f"On {on} no words carry the decision: show no picture there."
+
+
+def _silent(audit: Audit) -> int:
+    """Documents whose decision no words carry."""
+    fall, picture = audit.columns.get("fall_attention"), audit.columns.get("picture")
+    if fall is None or picture is None:
+        return 0
+    return int((~np.isnan(fall) & np.isnan(picture)).sum())
+
+
+def _share(test: TestResult) -> str:
+    """'7% of 300 documents (4% to 10%)'."""
+    low, high = test.score.interval
+    ends = f"{max(1 - high, 0.0):.0%} to {max(1 - low, 0.0):.0%}"
+    return f"{test.score.value:.0%} of {test.score.documents:,} documents ({ends})"
+
+
+def _tolerated(audit: Audit) -> float:
+    chosen = audit.settings.get("tolerate")
+    usual = audit.calibration.tolerated(FALSE_DOCUMENTS)
+    return float(usual or 0.0) if chosen is None else float(chosen)
+
+
+def _test_of(audit: Audit, dose: str) -> tuple[TestResult, OperatingPoint] | None:
+    """The test of an audit that measures a dose, with its operating point."""
+    for point in audit.calibration.points:
+        for answer in audit.answers:
+            for test in answer.tests:
+                if point.dose == dose and test.name == point.test:
+                    return test, point
+    return None
+
+
+def _verdict_at(audit: Audit, tolerated: float) -> Verdict:
+    pictures = _test_of(audit, FALSE_DOCUMENTS)
+    assert pictures is not None
+    test, point = pictures
+    cut = audit.calibration.cuts_for(audit.architecture, tolerated).get(point.test)
+    judgements = {}
+    for answer in audit.answers:
+        found = [
+            compared(one.score.interval, cut) if one is test and cut is not None else one.judgement
+            for one in answer.tests
+        ]
+        if audit.chance:  # nothing is supported of a model at chance
+            found = ["undecided" if one == "supported" else one for one in found]
+        judgements[answer.question] = judge_question(found) if found else answer.judgement
+    return reach_verdict(judgements)
