@@ -73,7 +73,7 @@ def word_effects(judge: Judge, reading: Reading) -> WordEffects:
     nothing = judge.predict_kept(reading, every, np.zeros_like(is_token))
     of_whole, of_nothing = (log_odds(p, prediction, judge.smallest) for p in (whole, nothing))
 
-    def on_words(values: Float[ndarray, " words"]) -> Words:
+    def on_words(values: Float[ndarray, " all_words"]) -> Words:
         spread = np.zeros(is_token.shape)
         spread[rows, places] = values
         return spread
