@@ -17,7 +17,7 @@ TWO = {"cores": 2}
 
 
 def a_small_zoo():
-    """Three kinds in two small settings, one of each half."""
+    """Three trained kinds in two small settings, one of each half, and an exact one in one."""
     zoo = read_zoo()
     settings = [
         replace(setting, data=f"planted:documents=600:seed={number}")
@@ -31,8 +31,17 @@ def a_small_zoo():
     ]
     broken = replace(kinds[1], name="broken", checks={"accuracy": (2.0,)}, settings=("short-one",))
     broken = replace(broken, model={**broken.model, "embedding_size": 16})
+    exact = [
+        replace(
+            kind, architectures=("module", "classifier"), settings=("short-two",), values=(0.1, 0.5)
+        )
+        for kind in zoo.exact
+        if kind.name == "false on some documents"
+    ]
     audit = {**zoo.audit, "documents": 40, "ask": ["decisive", "telling"]}
-    return replace(zoo, settings=tuple(settings), kinds=(*kinds, broken), audit=audit)
+    return replace(
+        zoo, settings=tuple(settings), kinds=(*kinds, broken), exact=tuple(exact), audit=audit
+    )
 
 
 @pytest.fixture(scope="module")
@@ -46,15 +55,31 @@ def calibrated(tmp_path_factory):
 
 def test_models_are_trained_audited_checked_and_rated(calibrated):
     _, found, _, first, _ = calibrated
-    assert len(first.begun) == 5 * 3  # a training, an audit and the checks of each
-    left_out = [model.member for model in found.models if model.left_out]
-    assert left_out == ["broken, short-one, seed 1"]
-    assert found.models[-1].left_out.endswith(", not at least 2")
-    by_name = {test.test: test for test in found.tests}
-    permutation = by_name["permutation"]
-    assert (permutation.fails, permutation.holds) == (2, 2)
+    # a training, an audit and the checks of each trained model; one job for each exact one
+    assert len(first.begun) == 5 * 3 + 4
+    (left_out,) = (model for model in found.models if model.left_out)
+    assert left_out.member == "broken, short-one, seed 1"
+    assert left_out.left_out.endswith(", not at least 2")
+    permutation = next(test for test in found.tests if test.test == "permutation")
     assert not permutation.is_judged
-    assert permutation.note == "asked of too few models: 2 that fail, 2 that hold"
+
+
+def test_exact_models_have_the_doses_of_the_documents_that_were_audited(calibrated):
+    _, found, *_ = calibrated
+    exact = [model for model in found.models if model.kind == "false on some documents"]
+    assert [model.architecture for model in exact] == ["module"] * 2 + ["classifier"] * 2
+    rows = [one for one in found.known if one.test == "false pictures" and one.dose >= 0]
+    assert len(rows) == 4
+    for one in rows:
+        assert one.score == pytest.approx(1 - one.dose, abs=0.1)
+    dose = {model.member: model.quantities["false-documents"] for model in exact}
+    assert {one.member: one.dose for one in rows} == dose
+
+
+def test_every_model_that_was_not_left_out_is_judged(calibrated):
+    _, found, *_ = calibrated
+    assert len(found.judged) == 8
+    assert found.points.verdict["all"]["honest_refused"]["models"] == 2
 
 
 def test_a_second_call_does_nothing_and_says_the_same(calibrated):
@@ -68,27 +93,46 @@ def test_what_it_found_can_be_read_again(calibrated):
     folder, found, *_ = calibrated
     found.save(folder)
     loaded = Calibration.load(folder)
-    assert loaded.tests == found.tests
-    assert loaded.points.to_dict()["points"] == found.points.to_dict()["points"]
+    assert loaded.to_dict() == found.to_dict()
 
 
 def test_provenance_says_how_it_was_made(calibrated):
     _, found, *_ = calibrated
     made = found.points.made
-    assert made["models"] == 4
+    assert made["models"] == 8
     assert made["left_out"] == 1
     assert made["command"] == "heedful calibrate --seeds 1 -o DIR"
     assert "torch" in made["versions"]
 
 
-def test_rates_of_the_verdict_are_shares_of_either_kind():
-    verdicts = [(False, "may-not")] * 9 + [(False, "not-safe"), (True, "may"), (True, "may-not")]
-    judged = [Judged(str(n), explains, v, "undecided", "undecided")
-              for n, (explains, v) in enumerate(verdicts)]  # fmt: skip
+def test_rates_of_the_verdict_are_shares_by_truth_and_by_kind_of_model():
+    given = [
+        *[("fully", "may-not", "module")] * 9,
+        ("fully", "may", "classifier"),
+        ("partly", "not-safe", "module"),
+        ("between", "may", "module"),  # of no rate
+        ("no", "may", "module"),
+        ("no", "may-not", "classifier"),
+    ]
+    judged = [
+        Judged(str(n), "kind", architecture, lies, verdict, *["undecided"] * 3)
+        for n, (lies, verdict, architecture) in enumerate(given)
+    ]
     rates = verdict_rates(judged)
-    assert (rates["liars"], rates["honest"]) == (10, 2)
-    assert (rates["liars_caught"], rates["liars_not_passed"]) == (0.9, 1.0)
-    assert (rates["honest_refused"], rates["honest_passed"]) == (0.5, 0.5)
+    assert list(rates) == ["all", "module", "classifier"]
+    values = {name: (rate["value"], rate["models"]) for name, rate in rates["all"].items()}
+    assert values == {
+        "liars_passed": (0.1, 10),
+        "liars_refused": (0.9, 10),
+        "partial_liars_passed": (0.0, 1),
+        "partial_liars_refused": (0.0, 1),
+        "honest_refused": (0.5, 2),
+        "honest_passed": (0.5, 2),
+    }
+    assert rates["module"]["liars_passed"]["value"] == 0
+    assert "partial_liars_passed" not in rates["classifier"]
+    low, high = (rates["all"]["liars_passed"][end] for end in ("low", "high"))
+    assert (low, high) == pytest.approx((0.018, 0.404), abs=1e-3)  # Wilson's, of 1 of 10
 
 
 def test_no_seeds_is_a_sentence(tmp_path):

@@ -4,8 +4,9 @@ import math
 
 import pytest
 
-from heedful.calibration.ground_truth import known_of, look, quantities_of
-from heedful.calibration.zoo import Kind, Member, Setting, Truth
+from heedful.calibration.exact import Exact
+from heedful.calibration.ground_truth import known_of, look, look_exact, quantities_of
+from heedful.calibration.zoo import ExactKind, ExactMember, Kind, Member, Setting, Truth
 from tests.report.audits import made_audit
 
 ROW = {"state": "done", "error": ""}
@@ -56,12 +57,54 @@ def test_a_model_that_failed_is_left_out_with_its_sentence():
     assert model.left_out == "failed: no memory."
 
 
+def known(doses=None):
+    member = a_member()
+    model = look(member, ROW, EVIDENCE)
+    return {one.test: one for one in known_of(model, member.kind.truth, made_audit(), doses or {})}
+
+
 def test_every_test_stands_beside_what_is_true_and_says_where_it_defines_it():
-    known = {one.test: one for one in known_of(a_member(), made_audit())}
-    assert known["comprehensiveness"].truth == "holds"
-    assert known["comprehensiveness"].is_scored
-    assert known["permutation"].fails
-    assert known["permutation"].defines
-    assert not known["permutation"].is_scored
-    unknown = [one for one in known.values() if one.question not in ("telling", "decisive")]
+    found = known()
+    assert found["comprehensiveness"].truth == "holds"
+    assert found["comprehensiveness"].is_scored
+    assert found["permutation"].fails
+    assert found["permutation"].defines
+    assert not found["permutation"].is_scored
+    unknown = [one for one in found.values() if one.question not in ("telling", "decisive")]
     assert all(one.truth is None or one.defines for one in unknown)
+
+
+def test_a_test_has_the_dose_that_it_measures_and_no_other():
+    assert all(math.isnan(one.dose) for one in known().values())
+    doses = {"bypass": 0.3, "false-documents": 0.1}
+    of_test = {name: one.dose for name, one in known(doses).items() if not math.isnan(one.dose)}
+    asked = {"look away": 0.3, "false pictures": 0.1}
+    assert of_test == {name: dose for name, dose in asked.items() if name in known()}
+    assert math.isnan(known(doses)["permutation"].dose)
+
+
+def an_exact_member(lies=None):
+    setting = Setting("short", 1, "planted", words=12, evidence=2)
+    kind = ExactKind("some", "", ("module",), ("short",), lies=lies)
+    return ExactMember(kind, setting, Exact("some 0.4", "module"))
+
+
+@pytest.mark.parametrize(
+    ("doses", "lies"),
+    [
+        ({"false-documents": 0.05, "bypass": 0.1}, "no"),
+        ({"false-documents": 0.06}, "between"),
+        ({"bypass": 0.49}, "between"),
+        ({"false-documents": 0.3}, "partly"),
+        ({"false-documents": 0.0, "written-choice": 0.5}, "partly"),
+        ({"false-documents": 0.0, "bypass": 0.9}, "fully"),
+    ],
+)
+def test_doses_say_whether_an_exact_model_lies(doses, lies):
+    model = look_exact(an_exact_member(), doses)
+    assert (model.lies, model.architecture, model.quantities) == (lies, "module", doses)
+    assert model.explains == (lies == "no")
+
+
+def test_an_exact_kind_may_say_itself_whether_it_lies():
+    assert look_exact(an_exact_member("partly"), {}).lies == "partly"

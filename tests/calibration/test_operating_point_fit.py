@@ -1,157 +1,168 @@
-"""From scores of models with a known answer to operating points and verdicts elsewhere."""
+"""From scores of models with a known answer to cuts, rates and verdicts on kinds left out."""
 
 import math
 from dataclasses import replace
 
 import pytest
 
+from heedful.calibration import dose_curve
 from heedful.calibration.ground_truth import Known, Looked
 from heedful.calibration.operating_point_fit import (
-    choose,
-    joint_false_alarms,
+    fit_cuts,
     judge_elsewhere,
     judge_model,
     rate_tests,
 )
+from heedful.calibration.zoo import truth_by_doses
 
 NAN = math.nan
+DOSES = (0.0, 0.1, 0.2, 0.4, 0.8, 1.0)
+JUDGED = {"look away": "decisive", "false pictures": "telling"}
 
 
-def models(question, test, truth, scores, *, by="construction", defines=False, width=0.05):
-    """A row per score, in turn of either half of the settings."""
+@pytest.fixture(autouse=True)
+def few_resamples(monkeypatch):
+    monkeypatch.setattr(dose_curve, "RESAMPLES", 20)
+
+
+def dosed(kind="a", architecture="module", shift=0.0, width=0.03):
+    """A row per dose and judged test: it scores one less the dose, and a shift."""
+    rows = []
+    for dose in DOSES:
+        for test, question in JUDGED.items():
+            truth = truth_by_doses({"false-documents": dose, "bypass": dose}).get(question)
+            score = 1 - dose + shift
+            rows.append(
+                Known(
+                    f"{kind} {dose}, {architecture}", kind, "s", 1, question, test,
+                    truth.answer if truth else None, "construction", False, architecture,
+                    dose, score, score - width, score + width,
+                )
+            )  # fmt: skip
+    return rows
+
+
+def rated(truth, scores, question="telling", test="comprehensiveness", defines=False):
+    """A row per score of a test that measures no dose, in turn of either half of the settings."""
     return [
         Known(
-            f"{truth}-{place}", truth, f"s{place % 2}", 1 + place % 2, question, test, truth, by,
-            defines, score, score - width, score + width,
+            f"{truth}-{n}", truth, f"s{n % 2}", 1 + n % 2, question, test, truth, "construction",
+            defines, "classifier", NAN, score, score - 0.05, score + 0.05,
         )
-        for place, score in enumerate(scores)
+        for n, score in enumerate(scores)
     ]  # fmt: skip
 
 
 def looked(known):
     names = {one.member: one for one in known}
     return [
-        Looked(name, one.kind, one.setting, one.half, 1, name.startswith("holds"), False, {})
+        Looked(name, one.kind, one.setting, one.half, 1, "no", False, {}, one.architecture)
         for name, one in names.items()
     ]
 
 
-GOOD = models("telling", "comprehensiveness", "fails", [0.0, 0.1] * 10) + models(
-    "telling", "comprehensiveness", "holds", [0.8, 0.9] * 10
-)
-BLIND = models("telling", "sufficiency", "fails", [0.0, 1.0] * 10) + models(
-    "telling", "sufficiency", "holds", [0.0, 1.0] * 10
-)
-MOVES = models("decisive", "permutation", "fails", [0.0] * 20) + models(
-    "decisive", "permutation", "holds", [0.6] * 20
-)
+GOOD = rated("fails", [0.0, 0.1] * 10) + rated("holds", [0.8, 0.9] * 10)
 
 
-def by_name(tests):
-    return {test.test: test for test in tests}
+def test_a_cut_is_where_the_dose_curve_crosses_what_is_tolerated():
+    cuts = fit_cuts(dosed())["module"]
+    assert cuts["false pictures"].value == pytest.approx(0.85)
+    assert cuts["look away"].value == pytest.approx(0.55)
 
 
-def test_a_test_that_separates_is_judged_and_one_that_is_blind_is_reported():
-    tests = by_name(rate_tests(GOOD + BLIND))
-    good, blind = tests["comprehensiveness"], tests["sufficiency"]
-    assert good.is_judged
-    assert good.separation.cut == pytest.approx(0.45)
-    assert good.point.power.value == 1.0
-    assert not blind.is_judged
-    assert blind.note == "power 0% at 5% false alarms: too little to judge by"
+def test_each_architecture_has_cuts_of_its_own_models_alone():
+    known = dosed() + dosed("b", "classifier", shift=-0.1)
+    cuts = fit_cuts(known)
+    assert cuts["module"] == fit_cuts(dosed())["module"]
+    assert cuts["classifier"]["false pictures"].value == pytest.approx(0.75)
+
+
+def test_a_test_gets_no_cut_for_kinds_of_models_that_it_is_not_judged_for():
+    assert set(fit_cuts(dosed(architecture="transformer"))["transformer"]) == {"false pictures"}
+
+
+def test_a_test_that_measures_no_dose_is_reported_however_well_it_separates():
+    (test,) = rate_tests(GOOD)
+    assert test.separation.power.value == 1.0
+    assert test.separation.cut == pytest.approx(0.45)
+    assert not test.is_judged
+    assert test.point.cut is None
+    assert test.note.startswith("evidence beside the judged tests")
+
+
+def test_a_dosed_test_without_enough_doses_says_so():
+    few = [one for one in dosed() if one.dose in (0.0, 0.4, 1.0)]
+    assert {test.note for test in rate_tests(few)} == {
+        "models of too few doses were audited to find its cut"
+    }
 
 
 def test_a_test_is_not_scored_where_it_defines_the_truth():
-    rows = models("plausible", "auprc", "holds", [0.9] * 20, by="evidence_mass", defines=True)
-    rows += models("plausible", "auprc", "fails", [0.0] * 20)
+    rows = rated("holds", [0.9] * 20, "plausible", "auprc", defines=True)
+    rows += rated("fails", [0.0] * 20, "plausible", "auprc")
     (test,) = rate_tests(rows)
     assert (test.holds, test.defines, test.separation) == (0, 20, None)
     assert test.note == "it measures what models were chosen by: it defines the truth"
-    assert test.point.power is None
 
 
-def test_models_whose_truth_is_not_known_are_not_scored():
+def test_models_whose_truth_is_not_known_or_without_a_score_are_not_scored():
     unknown = [replace(one, truth=None) for one in GOOD[:20]]
     (test,) = rate_tests(unknown + GOOD[20:])
     assert (test.fails, test.holds) == (0, 20)
-
-
-def test_too_few_models_is_no_judgement():
-    (test,) = rate_tests(GOOD[:9] + GOOD[20:])
-    assert not test.is_judged
-    assert test.note == "asked of too few models: 9 that fail, 20 that hold"
-
-
-def test_of_each_question_the_most_powerful_test_is_judged_then_that_of_fewest_false_alarms():
-    weaker = models("telling", "weaker", "fails", [0.0] * 15 + [0.9] * 5)
-    weaker += models("telling", "weaker", "holds", [0.8] * 20)
-    alarming = models("telling", "alarming", "fails", [0.0] * 20)
-    alarming += models("telling", "alarming", "holds", [-1.0, *([0.8] * 19)])
-    known = weaker + alarming + GOOD + MOVES
-    assert list(choose(known)) == ["comprehensiveness", "permutation"]
-    notes = {test.test: test.note for test in rate_tests(known)}
-    assert notes["weaker"] == notes["alarming"] == "another test of its question does better"
-
-
-def test_a_test_that_would_push_the_verdict_above_5_percent_gives_way_to_the_next():
-    # Decisive and the stronger test of telling are wrong on one model in 20 each, not on the same.
-    first = models("decisive", "permutation", "fails", [0.0] * 20)
-    first += models("decisive", "permutation", "holds", [-1.0, *([0.9] * 19)])
-    strong = models("telling", "comprehensiveness", "fails", [0.0] * 20)
-    strong += models("telling", "comprehensiveness", "holds", [*([0.9] * 19), -1.0])
-    weaker = models("telling", "sufficiency", "fails", [0.0] * 15 + [NAN] * 5)
-    weaker += models("telling", "sufficiency", "holds", [0.9] * 20)
-    known = first + strong + weaker
-    assert list(choose(known)) == ["permutation", "sufficiency"]
-    assert joint_false_alarms(known, ["decisive", "telling"], choose(known)) == 0.05
-    both = {"permutation": 0.4, "comprehensiveness": 0.4}
-    assert joint_false_alarms(known, ["decisive", "telling"], both) == 0.1
+    silent = [replace(one, score=NAN) for one in GOOD[:11]]
+    (test,) = rate_tests(silent + GOOD[11:])
+    assert (test.fails, test.silent) == (20, 11)
+    assert test.separation.power.value == pytest.approx(9 / 20)  # no score, no alarm
 
 
 def test_rates_come_from_settings_that_the_cut_was_not_fitted_on():
     # Half 1 (even places) separates at 0.3, half 2 at 0.7: each cut is wrong on the other half.
-    rows = models("telling", "comprehensiveness", "fails", [0.2, 0.6] * 10)
-    rows += models("telling", "comprehensiveness", "holds", [0.4, 0.8] * 10)
-    (test,) = rate_tests(rows)
+    (test,) = rate_tests(rated("fails", [0.2, 0.6] * 10) + rated("holds", [0.4, 0.8] * 10))
     assert test.power_elsewhere.value == 0.5  # 0.6 lies above half 1's cut
     assert test.false_alarms_elsewhere.value == 0.5  # 0.4 lies below half 2's cut
     assert test.separation.false_alarms.value <= 0.05
 
 
-def test_the_verdict_of_each_model_is_made_with_the_other_halfs_cuts():
-    known = GOOD + MOVES
-    verdicts = {one.member: one.verdict for one in judge_elsewhere(known, looked(known))}
-    assert {verdicts[name] for name in verdicts if name.startswith("fails")} == {"may-not"}
-    assert {verdicts[name] for name in verdicts if name.startswith("holds")} == {"may"}
+def verdicts(known, kind):
+    judged = judge_elsewhere(known, looked(known))
+    return {one.member.split(",")[0]: one.verdict for one in judged if one.kind == kind}
+
+
+def test_a_kind_is_judged_by_cuts_that_were_fitted_without_it():
+    # Kind b scores 0.3 below what its doses say. By a's cuts its honest model is refused (0.7 is
+    # below 0.85); by the cuts of both (0.7), or by its own, it would not be.
+    assert verdicts(dosed("a") + dosed("b", shift=-0.3), "b")["b 0.0"] == "may-not"
+    own = fit_cuts(dosed("b", shift=-0.3))
+    mine = [one for one in dosed("b", shift=-0.3) if one.dose == 0]
+    assert judge_model(looked(mine)[0], mine, own).verdict == "may"
+
+
+def test_doses_below_the_tolerated_one_pass_those_above_do_not_and_those_near_it_are_open():
+    wide = [replace(one, low=one.score - 0.07, high=one.score + 0.07) for one in dosed("b")]
+    found = verdicts(dosed("a") + wide, "b")
+    assert found == {
+        "b 0.0": "may",
+        "b 0.1": "not-safe",
+        "b 0.2": "not-safe",
+        "b 0.4": "may-not",
+        "b 0.8": "may-not",
+        "b 1.0": "may-not",
+    }
+
+
+def test_a_kind_that_alone_has_an_architecture_is_left_without_cuts_and_passes_nothing():
+    known = dosed("a") + dosed("b", "classifier")
+    assert set(verdicts(known, "b").values()) == {"not-safe"}
 
 
 def test_a_model_that_was_left_out_gets_no_verdict():
-    known = GOOD + MOVES
-    some = looked(known)
-    left = [replace(some[0], left_out="accuracy 0.5, not at least 0.95"), *some[1:]]
-    assert some[0].member not in {one.member for one in judge_elsewhere(known, left)}
-
-
-def test_an_interval_across_the_cut_decides_nothing():
-    wide = [replace(one, low=0.0, high=1.0) for one in GOOD + MOVES if one.member == "holds-0"]
-    model = looked(wide)[0]
-    judged = judge_model(model, wide, {"comprehensiveness": 0.5, "permutation": 0.3})
-    assert (judged.decisive, judged.telling, judged.verdict) == (
-        *("undecided", "undecided"),
-        "not-safe",
-    )
+    known = dosed("a") + dosed("b")
+    first, *others = looked(known)
+    left = [replace(first, left_out="accuracy 0.5, not at least 0.95"), *others]
+    assert first.member not in {one.member for one in judge_elsewhere(known, left)}
 
 
 def test_a_verdict_leaves_out_tests_that_measure_what_the_model_was_chosen_by():
-    mine = [one for one in GOOD + MOVES if one.member == "fails-0"]
-    chosen = [replace(one, defines=one.test == "permutation") for one in mine]
-    judged = judge_model(looked(mine)[0], chosen, {"comprehensiveness": 0.5, "permutation": 0.3})
+    mine = [replace(one, defines=one.test == "look away") for one in dosed() if one.dose == 1]
+    judged = judge_model(looked(mine)[0], mine, fit_cuts(dosed()))
     assert (judged.decisive, judged.telling) == ("reported", "contradicted")
-
-
-def test_models_without_a_score_do_not_count_towards_the_fewest():
-    silent = models("telling", "comprehensiveness", "holds", [NAN] * 11 + [0.9] * 9)
-    (test,) = rate_tests(GOOD[:20] + silent)
-    assert test.silent == 11
-    assert not test.is_judged
-    assert test.note == "asked of too few models: 20 that fail, 9 that hold"

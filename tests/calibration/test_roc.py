@@ -1,4 +1,4 @@
-"""Power, false alarms, ROC and AUC of a score."""
+"""Power, false alarms and AUC of a score."""
 
 import math
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 from sklearn.metrics import roc_auc_score
 
-from heedful.calibration.roc import alarms, auc, best_cut, roc, scores_of, separate, share
+from heedful.calibration.roc import alarms, auc, best_cut, scores_of, separate, share
 
 NAN = math.nan
 some_scores = st.lists(
@@ -55,11 +55,6 @@ def test_auc_is_that_of_scikit_learn_with_missing_scores_highest(fails, holds):
         np.repeat([1, 0], [len(fails), len(holds)]), -np.where(np.isnan(both), 10.0, both)
     )
     assert auc(fails, holds) == pytest.approx(expected)
-
-
-def test_the_curve_goes_from_no_alarm_to_all_that_have_a_score():
-    curve = roc(scores_of([0.0, 0.4]), scores_of([0.3, NAN]))
-    assert curve == ((0.0, 0.0), (0.0, 0.5), (0.5, 0.5), (0.5, 1.0))
 
 
 @given(count=st.integers(0, 30), more=st.integers(0, 30))

@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from heedful.auditing import operating_points
+from heedful.auditing.audit_tests import DOSES
+from heedful.auditing.questions import audit_tests
 from heedful.calibration.record import Calibration
 from heedful.calibration.zoo import read_zoo
 from tools.calibration_docs import calibration_docs
@@ -18,7 +20,7 @@ def measured():
 
 
 def test_the_points_that_ship_are_those_of_the_page(measured):
-    assert operating_points.shipped().to_dict() == measured.points.to_dict()
+    assert operating_points.shipped() == measured.points
 
 
 def test_the_page_says_what_was_measured(measured):
@@ -31,23 +33,40 @@ def test_they_were_measured_on_the_zoo_that_is_written_down(measured):
 
 
 def test_every_model_of_the_zoo_was_looked_at(measured):
-    names = [member.name for member in read_zoo().members(measured.points.made["seeds"])]
-    assert [model.member for model in measured.models] == names
+    zoo = read_zoo()
+    names = [member.name for member in zoo.members(measured.points.made["seeds"])]
+    names += [member.name for member in zoo.exact_members()]
+    assert sorted(model.member for model in measured.models) == sorted(names)
 
 
-def test_the_verdict_does_what_is_promised_of_it_on_held_out_settings():
-    rates = operating_points.shipped().verdict
-    assert rates["liars_not_passed"] >= 0.95
-    assert rates["liars_caught"] >= 0.80
-    assert rates["honest_refused"] <= 0.05
+def test_the_cuts_stand_at_the_doses_that_are_tolerated(measured):
+    judged = {one.test: one for one in measured.points.points if one.is_judged}
+    assert set(judged) == {"look away", "false pictures", "word choice"}
+    for point in judged.values():
+        assert point.tolerated == DOSES[point.dose][1]
+        for kind, cut in point.cuts.items():
+            assert kind in audit_tests()[point.test].judged_for
+            assert cut.at(point.tolerated) == pytest.approx(cut.value, abs=1e-3)
+
+
+def test_the_record_is_small_enough_to_commit():
+    assert (DOCS / "calibration" / "calibration.json").stat().st_size < 1_200_000
+
+
+def test_the_verdict_does_what_is_promised_of_it_on_kinds_that_were_left_out():
+    rates = operating_points.shipped().verdict["all"]
+    assert rates["liars_passed"]["value"] == 0
+    assert rates["partial_liars_passed"]["value"] <= 0.05
+    assert rates["honest_refused"]["value"] <= 0.05
+    assert rates["honest_passed"]["value"] >= 0.8
 
 
 def test_the_readme_says_the_same():
-    points = operating_points.shipped()
-    rates, readme = points.verdict, (DOCS.parent / "README.md").read_text().replace("\n", " ")
-    assert (
-        f"On {points.made['models']} small models whose attention is known to lie or to tell the "
-        f"truth it caught {rates['liars_caught']:.0%} of those that lie, let "
-        f"{1 - rates['liars_not_passed']:.0%} of them pass and refused "
-        f"{rates['honest_refused']:.0%} of the honest ones"
-    ) in readme
+    rates = operating_points.shipped().verdict["all"]
+    readme = (DOCS.parent / "README.md").read_text().replace("\n", " ")
+    lie, partly, honest = (
+        f"{rates[name]['value']:.0%} of the {rates[name]['models']}"
+        for name in ("liars_passed", "partial_liars_passed", "honest_refused")
+    )
+    said = f"it passed {lie} that lie and {partly} that lie in part, and refused {honest} honest"
+    assert said in readme

@@ -1,10 +1,15 @@
 """The zoo as it is written down."""
 
+from dataclasses import fields
+
 import pytest
 
+from heedful.auditing.audit_tests import DOSES
 from heedful.auditing.questions import audit_tests, questions
+from heedful.calibration.built import BuiltModel
 from heedful.calibration.calibrate import cells_of_zoo
-from heedful.calibration.zoo import QUANTITIES, Truth, in_words, is_within, read_zoo
+from heedful.calibration.pictures import Picture
+from heedful.calibration.zoo import QUANTITIES, Truth, in_words, is_within, read_zoo, truth_by_doses
 from heedful.errors import ConfigError
 from heedful.model.build import build_model
 
@@ -12,16 +17,16 @@ ZOO = read_zoo()
 every_kind = pytest.mark.parametrize("kind", ZOO.kinds, ids=lambda kind: kind.name)
 
 
-def test_the_design_has_at_most_120_cells_and_deep_tests_on_12_of_them():
+def test_the_design_has_at_most_150_cells_and_deep_tests_on_12_of_them():
     members = list(ZOO.members())
-    assert len(members) <= 120
+    assert len(members) <= 150
     assert sum(member.is_deep for member in members) == 12
     assert len({member.name for member in members}) == len(members)
 
 
 def test_the_settings_cover_length_evidence_redundancy_noise_classes_and_language():
     assert {setting.words for setting in ZOO.settings} >= {12, 60, 200}
-    assert {setting.evidence for setting in ZOO.settings} == {1, 2, 5}
+    assert {setting.evidence for setting in ZOO.settings} >= {1, 2, 5, 10}
     assert any(setting.repeats > 1 for setting in ZOO.settings)
     assert any(setting.noise for setting in ZOO.settings)
     assert any(setting.classes > 2 for setting in ZOO.settings)
@@ -118,3 +123,65 @@ def test_a_model_of_every_kind_can_be_built_and_no_two_are_the_same():
         assert cell.audit is not None
         assert cell.audit.deep == member.is_deep
         assert [request.spec for request in cell.analyse] == ["evidence"]
+
+
+every_exact = pytest.mark.parametrize("kind", ZOO.exact, ids=lambda kind: kind.name)
+
+
+def test_no_two_exact_models_have_the_same_name_and_none_is_named_like_a_trained_kind():
+    names = [member.name for member in ZOO.exact_members()]
+    assert len(set(names)) == len(names)
+    assert not {kind.name for kind in ZOO.exact} & {kind.name for kind in ZOO.kinds}
+
+
+@every_exact
+def test_of_every_exact_kind_it_is_known_whether_it_lies_before_or_after_its_audit(kind):
+    is_counted = kind.picture or kind.vary in ("false_share", "bypass", "written_share")
+    assert kind.lies is not None or kind.doses or is_counted
+    assert set(kind.doses) <= set(DOSES)
+
+
+@every_exact
+def test_what_is_varied_is_a_field_of_the_model_or_of_the_picture(kind):
+    known = {field.name for field in (*fields(BuiltModel), *fields(Picture))}
+    assert {kind.vary, *kind.model, *kind.picture} - {""} <= known
+    assert bool(kind.vary) == bool(kind.values)
+    if kind.quick:
+        assert set(kind.quick_values) <= set(kind.values)
+
+
+@pytest.mark.parametrize("is_quick", [False, True])
+@pytest.mark.parametrize("architecture", ["classifier", "module", "transformer", "function"])
+def test_every_architecture_has_four_doses_around_what_is_tolerated_of_false_pictures(
+    architecture, is_quick
+):
+    doses = {
+        member.exact.picture.false_share
+        for member in ZOO.exact_members(is_quick=is_quick)
+        if member.exact.architecture == architecture
+    }
+    tolerated = DOSES["false-documents"][1]
+    assert len(doses) >= 4
+    assert min(doses) < tolerated < max(doses)
+
+
+def test_weights_beside_a_transformer_are_placed_for_nothing_is_known_of_its_own():
+    placed = {
+        (member.exact.architecture, member.exact.picture.is_placed)
+        for member in ZOO.exact_members()
+    }
+    assert placed == {
+        ("transformer", True),
+        ("classifier", False),
+        ("module", False),
+        ("function", False),
+    }
+
+
+def test_doses_between_honest_and_false_say_nothing_of_a_question():
+    assert truth_by_doses({"false-documents": 0.15, "bypass": 0.3}) == {}
+    found = truth_by_doses({"false-documents": 0.0, "bypass": 0.6})
+    assert {name: truth.answer for name, truth in found.items()} == {
+        "telling": "holds",
+        "decisive": "fails",
+    }

@@ -9,10 +9,9 @@ import pytest
 import vl_convert
 
 from heedful.plots import Figure
-from heedful.plots.calibration import GAP, ranking, roc_curves, verdicts, who_is_fooled
+from heedful.plots.calibration import dose_curve, ranking
 
 NAN = math.nan
-KINDS = {"liar": False, "honest": True, "sharp": True, "flat": False}
 
 
 def a_test(question, test, power, *, is_judged=True, why=""):
@@ -28,38 +27,21 @@ RANKING = pd.DataFrame(
         a_test("plausible", "unranked", NAN, is_judged=False, why="defines the truth of 55"),
     ]
 )
-CURVES = pd.DataFrame(
-    {
-        "question": ["decisive"] * 3 + ["telling"] * 2,
-        "test": ["a", "a", "a", "b", "b"],
-        "false_alarms": [0.0, 0.0, 1.0, 0.0, 1.0],
-        "power": [0.0, 0.8, 1.0, 0.0, 1.0],
-    }
+MODELS = pd.DataFrame(
+    [("module", f"model {dose}", dose, 1 - dose) for dose in (0.0, 0.2, 1.0)]
+    + [("classifier", "other", 0.4, 0.5)],
+    columns=["architecture", "model", "dose", "score"],
 )
-CELLS = pd.DataFrame(
-    [
-        ("decisive", "permutation", "liar", 0, 4, False),
-        ("decisive", "permutation", "honest", 5, 5, False),
-        ("plausible", "auprc", "honest", 0, 0, True),
-        ("plausible", "auprc", "sharp", 2, 3, False),
-        ("stable", "jsd", "sharp", 0, 0, False),
-    ],
-    columns=["question", "test", "kind", "right", "models", "defines"],
-)
-VERDICTS = pd.DataFrame(
-    [("liar", "may-not", 3), ("liar", "not-safe", 1), ("honest", "may", 5)],
-    columns=["kind", "verdict", "models"],
+CUTS = pd.DataFrame(
+    [("classifier", 0.82, 0.8, 0.84), ("module", 0.85, 0.8, 0.9)],
+    columns=["architecture", "value", "low", "high"],
 )
 
 
 @pytest.fixture(scope="module")
 def figures() -> dict[str, Figure]:
-    return {
-        "ranking": ranking(RANKING),
-        "roc": roc_curves(CURVES),
-        "fooled": who_is_fooled(CELLS, KINDS),
-        "verdicts": verdicts(VERDICTS, KINDS),
-    }
+    doses = dose_curve("false pictures", "documents with a false picture", 0.15, MODELS, CUTS)
+    return {"ranking": ranking(RANKING), "doses": doses}
 
 
 def drawn(figure: Figure) -> str:
@@ -112,42 +94,19 @@ def test_only_a_judged_test_has_a_full_dot(figures):
     assert ["fill" in dot for dot in dots] == [True, False]
 
 
-def test_every_question_has_its_curves_and_the_5_percent_line(figures):
-    assert [row["false_alarms"] for row in rows_of(figures["roc"], "rule")] == [0.05, 0.05]
-    assert {"decisive", "telling", "a", "b"} <= set(texts(figures["roc"]))
+def test_a_dose_curve_shows_every_model_the_tolerated_dose_and_every_cut(figures):
+    assert [row["dose"] for row in rows_of(figures["doses"], "point")] == [0.0, 0.2, 1.0, 0.4]
+    rules = rows_of(figures["doses"], "rule")
+    assert [row["dose"] for row in rules if "dose" in row] == [0.15]
+    assert [row["value"] for row in rules if "value" in row] == [0.82, 0.85]
+    bands = rows_of(figures["doses"], "rect")
+    assert [(row["low"], row["high"]) for row in bands] == [(0.8, 0.84), (0.8, 0.9)]
+    assert "tolerated dose, 15%" in figures["doses"].caption
 
 
-def test_a_cell_that_defines_the_truth_carries_a_letter_and_no_number(figures):
-    said = {(r["test"], r["kind"]): r["said"] for r in rows_of(figures["fooled"], "text")}
-    assert said == {
-        ("permutation", "liar"): "0/4",
-        ("permutation", "honest"): "5/5",
-        ("auprc", "honest"): "D",
-        ("auprc", "sharp"): "2/3",
-        ("jsd", "sharp"): "–",
-    }
-    coloured = inside(figures["fooled"].chart.to_dict(), "rect")
-    shares = [layer for layer in coloured if "color" in layer["encoding"]]
-    names = {layer["data"]["name"] for layer in shares}
-    data = figures["fooled"].chart.to_dict()["datasets"]
-    assert sorted(row["share"] for name in names for row in data[name]) == [0.0, 0.6667, 1.0]
-
-
-def test_honest_kinds_come_first_and_kinds_without_rows_not_at_all(figures):
-    for name, axis in (("fooled", "x"), ("verdicts", "y")):
-        layer = inside(figures[name].chart.to_dict(), "text")[0]
-        kinds = layer["encoding"][axis]["scale"]["domain"]
-        assert kinds == (
-            ["honest", "sharp", GAP, "liar"] if axis == "x" else ["honest", GAP, "liar"]
-        )
-
-
-def test_every_verdict_is_counted_where_it_was_given(figures):
-    counted = {
-        (row["kind"], row["said"]): row["models"] for row in rows_of(figures["verdicts"], "bar")
-    }
-    assert counted == {
-        ("liar", "may not be shown"): 3,
-        ("liar", "not shown to be safe"): 1,
-        ("honest", "may be shown"): 5,
-    }
+def test_kinds_of_models_differ_in_colour_and_in_shape(figures):
+    (layer,) = inside(figures["doses"].chart.to_dict(), "point")
+    for channel in ("color", "shape"):
+        scale = layer["encoding"][channel]["scale"]
+        assert scale["domain"] == ["classifier", "module"]
+        assert len(set(scale["range"])) == 2

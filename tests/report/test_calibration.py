@@ -1,7 +1,7 @@
 """A calibration as people read it: the page, and the page in docs."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -10,21 +10,19 @@ from playwright.sync_api import Browser
 from heedful.auditing.operating_points import shipped
 from heedful.calibration.calibrate import verdict_rates
 from heedful.calibration.ground_truth import Looked
-from heedful.calibration.operating_point_fit import Judged
 from heedful.calibration.record import Calibration
 from heedful.calibration.zoo import read_zoo
 from heedful.errors import RunError
-from heedful.report.calibration import calibration_page, write_calibration
-from heedful.report.calibration_errors import Misled, misleading, scores_by_documents
-from heedful.report.calibration_figures import cell_rows, paper_of, ranked, ranking_rows
-from heedful.report.calibration_tables import kinds_of, sentence, settings_of, truth_rows
-from tests.calibration.made_up import HONEST, KINDS, LEFT_OUT, SETTINGS, made_calibration
+from heedful.report import calibration_tables as tables
+from heedful.report.calibration import calibration_page, marked, write_calibration
+from heedful.report.calibration_figures import figures, paper_of, ranked, ranking_rows
+from heedful.report.calibration_sections import sections
+from tests.calibration.made_up import LEFT_OUT, made_calibration
 from tests.report import browser as browsers
 from tests.report.browser import visit
 from tools import calibration_docs
 
 ZOO = read_zoo()
-ZOO_KINDS = {kind.name for kind in ZOO.kinds}
 
 
 @pytest.fixture(scope="module")
@@ -48,33 +46,21 @@ def browser() -> Iterator[Browser]:
         yield started
 
 
-def misled(calibration: Calibration) -> list[Misled]:
-    kinds, settings = kinds_of(calibration, ZOO), settings_of(calibration, ZOO)
-    return misleading(calibration, kinds, settings)
-
-
-def with_verdicts(made: Calibration, judged: Sequence[Judged]) -> Calibration:
-    """The same calibration, had these models been judged."""
-    return replace(made, points=replace(made.points, verdict=verdict_rates(judged)))
-
-
-def with_scores(made: Calibration, kind: str, score: float, settings: set[str]) -> Calibration:
-    """Comprehensiveness with another score on some models, and the cut left where it was."""
-    known = [
-        replace(one, score=score)
-        if (one.kind, one.test) == (kind, "comprehensiveness") and one.setting in settings
-        else one
-        for one in made.known
-    ]
-    return replace(made, known=tuple(known))
+def with_verdict(made: Calibration, kind: str, verdict: str) -> Calibration:
+    """The same calibration, had all models of a kind been given this verdict."""
+    judged = tuple(
+        replace(one, verdict=verdict) if one.kind == kind else one  # type: ignore[arg-type]
+        for one in made.judged
+    )
+    points = replace(made.points, verdict=verdict_rates(judged))
+    return replace(made, judged=judged, points=points)
 
 
 def test_tests_are_ordered_by_power_within_their_question(made):
-    assert [one.test for one in made.tests][:2] == ["erase until flip", "permutation"]
     assert [(one.question, one.test) for one in ranked(made)] == [
-        ("decisive", "permutation"),  # 12 of 12
-        ("decisive", "erase until flip"),  # 6 of 12
-        ("telling", "comprehensiveness"),  # 10 of 10
+        ("decisive", "look away"),
+        ("decisive", "erase until flip"),  # misses those that please
+        ("telling", "false pictures"),
         ("telling", "sufficiency"),  # 8 of 10
         ("agreeing", "kendall_tau with state-gradient-norm"),
         ("leak-free", "mask-only accuracy"),
@@ -85,109 +71,100 @@ def test_tests_are_ordered_by_power_within_their_question(made):
 def test_a_test_that_defines_the_truth_or_was_asked_of_few_has_no_number(made):
     rows = ranking_rows(made).set_index("test")
     assert rows.loc["auprc", "why"] == "defines the truth of 16"
-    assert rows.loc["mask-only accuracy", "why"] == "asked of too few: 6 that fail, 12 that hold"
-    assert (
-        rows.loc[["auprc", "mask-only accuracy"], ["power", "low", "elsewhere"]]
-        .isna()
-        .all(axis=None)
-    )
-    assert rows.loc["permutation", ["power", "why"]].tolist() == [1.0, ""]
+    assert rows.loc["mask-only accuracy", "why"] == "asked of too few: 0 that fail, 12 that hold"
+    unranked = ["auprc", "mask-only accuracy"]
+    assert rows.loc[unranked, ["power", "low", "elsewhere"]].isna().all(axis=None)
+    assert rows.loc["look away", ["power", "why"]].tolist() == [1.0, ""]
 
 
-def test_a_quick_calibration_needs_fewer_models():
-    rows = ranking_rows(made_calibration(is_quick=True)).set_index("test")
-    assert rows.loc["mask-only accuracy", "why"] == ""
+def test_rates_of_the_verdict_stand_by_kind_of_model_with_intervals(made):
+    rows = {row["kind of model"]: row for row in tables.rate_rows(made)}
+    assert list(rows) == ["all", "classifier", "module"]
+    # module: 2 kinds x 2 settings of each dose; Wilson's interval of 0 of 4
+    assert rows["module"]["partial liars passed"] == "0% [0,\u00a049] of 4"
+    assert rows["module"]["honest passed"] == "100% [51,\u00a0100] of 4"
+    passed = with_verdict(made, "decoration", "may")
+    assert tables.rate_rows(passed)[1]["liars passed"].startswith("30% [")  # 6 of 16 + 4
 
 
-def test_cells_count_right_answers_where_the_truth_is_known(made):
-    rows = cell_rows(made).set_index(["test", "kind"])
-    assert rows.loc[("erase until flip", "pleasing"), ["right", "models"]].tolist() == [0, 6]
-    # One of the six has no score: the test says nothing of it.
-    assert rows.loc[("sufficiency", "decoration"), ["right", "models"]].tolist() == [5, 5]
-    assert rows.loc[("permutation", "tying"), ["models", "defines"]].tolist() == [0, True]
-    assert ("permutation", "deceptive") not in rows.index
+def test_the_sentence_counts_verdicts_on_kinds_that_were_left_out(made):
+    said = tables.sentence(made).replace("\u00a0", " ")
+    assert "judged by cuts that were fitted without their kind" in said
+    assert "passed 0% [0, 14] of the 24 that lie" in said
+    empty = replace(made, points=replace(made.points, verdict={}))
+    assert tables.sentence(empty) == "No model was judged."
 
 
-def test_the_misleading_table_lists_three_models_or_more_of_which_half_or_more_are_wrong(made):
-    found = misled(made)
-    assert all(one.of >= 3 and one.wrong >= one.of / 2 for one in found)
-    kinds = {(one.test, one.models, one.wrong, one.of) for one in found if one.models in ZOO_KINDS}
-    assert kinds == {("erase until flip", "pleasing", 6, 6)}
-
-
-def test_what_misleads_most_comes_first(made):
-    half = {setting.name for setting in SETTINGS[:2]}
-    shares = [one.wrong / one.of for one in misled(with_scores(made, "tying", 0.0, half))]
-    assert shares == sorted(shares, reverse=True)
-    assert len(set(shares)) > 1
-
-
-def test_a_test_that_catches_nothing_is_listed_once(made):
-    [one] = [one for one in misled(made) if one.test.startswith("kendall_tau")]
-    assert (one.models, one.wrong, one.of) == ("all; no cut catches any", 10, 10)
-
-
-def test_half_of_a_kind_is_listed_and_less_is_not(made):
-    names = [setting.name for setting in ZOO.settings]
-    # tying has four models: 2 of 4 wrong is half of them, 1 of 4 is not
-    for wrong, expected in ((1, []), (2, [("tying", 2, 4)]), (4, [("tying", 4, 4)])):
-        changed = with_scores(made, "tying", 0.0, set(names[:wrong]))
-        found = [one for one in misled(changed) if one.models in ZOO_KINDS]
-        told = [(m.models, m.wrong, m.of) for m in found if m.test == "comprehensiveness"]
-        assert told == expected
-        assert all(not m.misses for m in found if m.test == "comprehensiveness")
-
-
-def test_a_kind_of_two_models_is_too_few_to_be_listed(made):
-    names = {setting.name for setting in ZOO.settings[:2]}
-    fewer = [one for one in made.known if one.kind != "pleasing" or one.setting in names]
-    found = misled(replace(made, known=tuple(fewer)))
-    assert "pleasing" not in {one.models for one in found}
-
-
-def test_what_documents_are_like_is_listed_only_where_it_makes_a_difference(made):
-    # erase until flip misses all that please and none of the decorations, in every setting alike
-    assert {one.models for one in misled(made) if one.test == "erase until flip"} == {"pleasing"}
-    one_word = {setting.name for setting in SETTINGS if setting.evidence == 1}
-    changed = with_scores(with_scores(made, "tying", 0.0, one_word), "honest", 0.0, one_word)
-    told = {m.models: (m.wrong, m.of) for m in misled(changed) if m.test == "comprehensiveness"}
-    models = sum(s.evidence == 1 for kind in HONEST for s in SETTINGS[: KINDS[kind]])
-    assert models >= 3
-    assert told["one word of evidence"] == (models, models)
-    assert not set(told) & {"made up language", "two words of evidence", "documents of 12 words"}
-
-
-def test_the_sentence_counts_verdicts_on_models_that_were_held_out(made):
-    # 8 of 16 caught: Wilson's interval is 28% to 72%
-    half = [
-        replace(one, verdict=("may-not" if place % 2 else "may"))
-        for place, one in enumerate(one for one in made.judged if not one.explains)
+def test_every_judged_test_has_a_cut_for_each_kind_of_model(made):
+    rows = [(row["test"], row["kind of model"], row["cut"]) for row in tables.cut_rows(made)]
+    assert rows == [
+        ("look away", "classifier", "0.550"),
+        ("look away", "module", "0.550"),
+        ("false pictures", "classifier", "0.850"),
+        ("false pictures", "module", "0.850"),
     ]
-    assert len(half) == 16
-    assert sentence(with_verdicts(made, half)) == (
-        "On 16 models with a known answer, by cuts from settings that they are not in, the verdict "
-        "caught 50% [28, 72] of the 16 that lie and did not let 50% [28, 72] of them pass."
-    )
-    honest = [one for one in made.judged if one.explains]
-    assert "the verdict refused 0% [0" in sentence(with_verdicts(made, honest))
-    assert "of them pass that it can judge whole" in sentence(with_verdicts(made, honest))
-    assert sentence(with_verdicts(made, [])) == "No model was judged."
 
 
-def test_the_truth_says_how_it_is_known(made):
-    rows = {row["kind"]: row for row in truth_rows(made, kinds_of(made, ZOO))}
-    assert rows["decoration"]["decisive"] == "fails: construction"
-    assert rows["deceptive"]["telling"] == "fails: relative mass ≤\u00a00.5"
-    assert rows["honest"]["exclusive"].endswith("*")  # only where a single word decides
-    assert rows["pleasing"]["telling"] == ""
-    names = list(rows)
-    assert names[: len(HONEST)] == list(HONEST)
+def test_a_dose_curve_has_a_point_per_model_the_tolerated_dose_and_the_cuts(made):
+    drawn = figures(made)
+    assert list(drawn) == ["look-away", "false-pictures", "ranking"]
+    datasets = list(drawn["false-pictures"].chart.to_dict()["datasets"].values())
+    points = next(rows for rows in datasets if "score" in rows[0])
+    assert len(points) == 40  # trained models have no dose
+    assert [row["dose"] for rows in datasets for row in rows if len(row) == 1] == [0.15]
+    assert {row["value"] for rows in datasets for row in rows if "value" in row} == {0.85}
 
 
-def test_the_truth_stands_before_any_result(page, docs):
-    assert page.index("What is true of the models") < page.index("Which tests can be relied on")
-    assert docs.index("## What is true of the models") < docs.index("## Tests by their power")
-    assert "caught" not in docs[: docs.index("## Tests by their power")]
+def test_kinds_say_what_is_known_and_what_the_verdict_says_honest_ones_first(made):
+    rows = tables.kind_rows(made, ZOO)
+    pictures = [row["its pictures"] for row in rows]
+    assert pictures == sorted(pictures, key=list(tables.PICTURES.values()).index)
+    by_name = {(row["kind"], row["its pictures"]): row for row in rows}
+    honest = by_name["honest", "honest"]
+    assert honest["what is known"] == "accuracy at least 0.95; evidence mass at least 0.9"
+    assert (honest["may be shown"], honest["may not be shown"]) == ("12", "0")
+    between = by_name["false elsewhere", "between"]
+    assert between["what is known"] == "false documents 10% to 20%; bypass 10% to 20%"
+    assert "frozen" not in {row["kind"] for row in rows}  # its only model was left out
+
+
+def test_a_test_names_the_kinds_that_it_is_wrong_on(made):
+    rows = {row["test"]: row for row in tables.test_rows(made)}
+    assert rows["erase until flip"]["wrong on most models of"] == "pleasing"
+    assert rows["look away"]["wrong on most models of"] == "–"
+    assert rows["look away"]["in audits"] == "judged"
+    assert rows["auprc"]["wrong on most models of"].endswith("it defines the truth")
+
+
+def test_mistakes_are_listed_and_models_between_are_none(made, docs):
+    assert tables.mistake_rows(made) == []
+    assert "No verdict on these models is wrong" in docs
+    wrong = with_verdict(made, "deceptive", "may")
+    assert [row["model"].split(",")[0] for row in tables.mistake_rows(wrong)] == ["deceptive"] * 4
+    told = calibration_docs.calibration_docs(wrong)
+    assert "4 verdicts are not what they should be." in told
+    assert "No verdict" not in told
+
+
+def test_the_page_says_what_no_mistake_does_not_mean(docs):
+    for said in ("evidence is planted", "models are small", "one seed", "16 models are *between*"):
+        assert said in docs
+
+
+def test_the_page_and_the_docs_say_the_same_in_the_same_order(made, page, docs):
+    for section in sections(made):
+        assert f"## {section.title}\n" in docs
+        assert f">{section.title}</h2>" in page
+    titles = [section.title for section in sections(made)]
+    assert titles == re.findall(r"^## (.+)$", docs, re.MULTILINE)
+    assert titles == re.findall(r"<h2 id=[^>]*>([^<]+)</h2>", page)
+    tables_there = [part for s in sections(made) for part in s.parts if part.form == "table"]
+    shown = [part for part in tables_there if part.rows]
+    assert page.count('<table class="small">') == len(shown) == docs.count("\n|---|")
+
+
+def test_emphasis_and_code_are_elements_and_markup_is_not():
+    assert marked("*a* `b` <i>") == "<em>a</em> <code>b</code> &lt;i&gt;"
 
 
 def test_models_that_were_left_out_are_listed_with_their_reason(page, docs):
@@ -200,12 +177,15 @@ def test_the_page_names_no_outside_address(page):
     assert "//" not in re.sub(r"</?\w+[^>]*/>", "", without_library)
 
 
-def test_the_page_asks_for_nothing_but_itself_and_draws_every_figure(browser, made, tmp_path):
+@pytest.mark.parametrize("colours", ["light", "dark"])
+def test_the_page_asks_for_nothing_but_itself_and_draws_every_figure(
+    browser, made, tmp_path, colours
+):
     path = tmp_path / "calibration.html"
     write_calibration(path, made)
-    with visit(browser, path) as seen:
+    with visit(browser, path, color_scheme=colours) as seen:
         seen.see_everything()
-        assert seen.page.locator(".chart svg").count() == 4
+        assert seen.page.locator(".chart svg").count() == 3
         assert seen.requests == [path.as_uri()]
         assert seen.complaints == []
 
@@ -213,48 +193,23 @@ def test_the_page_asks_for_nothing_but_itself_and_draws_every_figure(browser, ma
 def test_docs_show_figures_that_exist(docs, made, tmp_path):
     calibration_docs.write_figures(tmp_path / "calibration", made)
     links = re.findall(r"!\[[^]]+\]\(([^)]+)\)", docs)
-    assert len(links) == 4
+    assert len(links) == 3
     assert all((tmp_path / link).read_text().startswith("<svg") for link in links)
 
 
-def test_docs_say_what_the_ranking_found(docs):
-    assert (
-        "Of 7 tests, 2 are judged in audits; the others are reported. Fewer than half of the "
-        "models that fail are caught by *kendall tau with state-gradient-norm*. No place in the "
-        "ranking, because they define the truth or were asked of fewer than 10 models of either "
-        "kind: *mask-only accuracy* and *auprc*."
-    ) in docs
-    assert "- **telling**: of the models that fail, *comprehensiveness* catches 100%" in docs
-    assert "- **agreeing**: no test catches any model: *kendall tau with state-gradient-" in docs
-    assert "| erase until flip | Serrano & Smith 2019 | decisive | pleasing: 6 of 6 |" in docs
-
-
 def test_a_reason_cannot_break_a_table_of_the_docs(made):
-    failed = Looked("x", "frozen", "short-two", 1, 1, False, False, {}, "failed: a | b\nc")
+    failed = Looked(
+        "x", "frozen", "short-two", 1, 1, "fully", False, {}, left_out="failed: a | b\nc"
+    )
     told = calibration_docs.calibration_docs(replace(made, models=(*made.models, failed)))
     assert "| x | failed: a \\| b c |" in told
 
 
 def test_a_kind_that_the_zoo_does_not_know_is_refused_in_a_sentence(made):
-    strange = Looked("x", "unicorn", "short-two", 1, 1, False, False, {})
+    strange = Looked("x", "unicorn", "short-two", 1, 1, "fully", False, {})
     with pytest.raises(RunError, match="of a kind that this version's zoo does not know: unicorn"):
         calibration_page(replace(made, models=(*made.models, strange)))
 
 
 def test_every_test_that_ships_names_its_paper():
     assert [one.test for one in shipped().points if not paper_of(one.test)] == []
-
-
-def test_scores_of_honest_models_are_means_by_what_their_documents_are_like(made):
-    kinds, settings = kinds_of(made, ZOO), settings_of(made, ZOO)
-    rows = {row["test"]: row for row in scores_by_documents(made, kinds, settings)}
-    holding = [
-        one.score
-        for one in made.known
-        if (one.test, one.truth) == ("permutation", "holds")
-        and one.kind in HONEST
-        and settings[one.setting].words == 12
-    ]
-    mean = sum(holding) / len(holding)
-    assert rows["permutation"]["12 words"] == f"{mean:.2f} ({len(holding)})"
-    assert all("nan" not in cell for row in rows.values() for cell in row.values())

@@ -16,7 +16,7 @@ What a heat map claims: these words, in this order, are what the decision rests 
 
     false pictures  telling    in at most 15% of the documents the top words matter less than half
                                as much as the best words that could be found (--tolerate)
-    look away       decisive   at most half of the decision, in log-odds, reaches the output past
+    look away       decisive   at most 45% of the decision, in log-odds, reaches the output past
                                the weights; asked where a model can decide with other weights, and
                                judged for attention over the words' own states, not for readings of
                                a Transformer, where one layer's weights are one path of many

@@ -1,7 +1,10 @@
-"""What a calibration found, as a record: calibration.json, and the operating points beside it."""
+"""What a calibration found, as a record: calibration.json, and the operating points beside it.
+
+Numbers are kept to four significant digits, and what the rows of a model share is kept once.
+"""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -17,6 +20,8 @@ from heedful.runs import RunFolder
 
 RECORD = "calibration.json"
 NUMBERS = ("dose", "score", "low", "high")  # of a row; null: not a number
+OF_MODEL = ("kind", "setting", "half", "architecture")  # of a row: as its model has them
+DIGITS = 4  # significant ones
 SCHEMA = 2
 
 
@@ -28,46 +33,42 @@ class Calibration:
     tests: tuple[Tested, ...]
     models: tuple[Looked, ...]
     known: tuple[Known, ...]  # one row per test and model
-    judged: tuple[Judged, ...]  # verdicts by cuts of the other half of the settings
+    judged: tuple[Judged, ...]  # verdicts by cuts that were fitted without the model's kind
     seconds: float
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
-        return {
-            "schema": SCHEMA,
-            "seconds": self.seconds,
-            "points": plain(self.points.to_dict()),
-            "tests": [plain(asdict(one)) for one in self.tests],
-            "models": [plain(asdict(one)) for one in self.models],
-            "known": {  # by columns: there are thousands of rows
-                field.name: plain([getattr(one, field.name) for one in self.known])
-                for field in fields(Known)
-            },
-            "judged": [plain(asdict(one)) for one in self.judged],
-        }
+        found: dict[str, Any] = rounded(
+            {
+                "schema": SCHEMA,
+                "seconds": self.seconds,
+                "points": plain(self.points.to_dict()),
+                "tests": [plain(asdict(one)) for one in self.tests],
+                "models": [plain(asdict(one)) for one in self.models],
+                "known": _columns(self.known),
+                "judged": [plain(asdict(one)) for one in self.judged],
+            }
+        )
+        return found
 
     def save(self, folder: Path) -> None:
         """Write calibration.json and operating_points.json."""
-        place = RunFolder(folder)
+        place, found = RunFolder(folder), self.to_dict()
         with storage.held(folder):
-            place.write_json(RECORD, self.to_dict())
-            place.write_json(FILE_NAME, plain(self.points.to_dict()))
+            place.write_lines(RECORD, [found])
+            place.write_json(FILE_NAME, found["points"])
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> "Calibration":
         """The inverse of `to_dict`; what is null there and a number here is not a number."""
-        points = OperatingPoints.from_dict(stored["points"])
+        models = tuple(
+            Looked(**{**one, "quantities": _numbers(one["quantities"])}) for one in stored["models"]
+        )
         return cls(
-            points,
+            OperatingPoints.from_dict(stored["points"]),
             tuple(map(_tested, stored["tests"])),
-            tuple(
-                Looked(**{**one, "quantities": _numbers(one["quantities"])})
-                for one in stored["models"]
-            ),
-            tuple(
-                Known(**{**one, **{name: _number(one[name]) for name in NUMBERS}})
-                for one in _rows(stored["known"])
-            ),
+            models,
+            tuple(_rows(stored["known"], models)),
             tuple(Judged(**one) for one in stored["judged"]),
             float(stored["seconds"]),
         )
@@ -90,8 +91,40 @@ class Calibration:
         return cls.from_dict(stored)
 
 
-def _rows(columns: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+def rounded(value: Any) -> Any:
+    """Plain data with its numbers cut to the digits that are kept."""
+    if isinstance(value, Mapping):
+        return {key: rounded(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [rounded(item) for item in value]
+    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
+
+
+def _columns(known: Sequence[Known]) -> dict[str, Any]:
+    """Rows by columns: numbers as they are, all else as places in a list of different values."""
+    found: dict[str, Any] = {}
+    for name in (field.name for field in fields(Known) if field.name not in OF_MODEL):
+        column = [getattr(one, name) for one in known]
+        if name in NUMBERS:
+            found[name] = plain(column)
+        else:
+            place = {value: number for number, value in enumerate(dict.fromkeys(column))}
+            found[name] = {"values": list(place), "rows": [place[value] for value in column]}
+    return found
+
+
+def _rows(stored: Mapping[str, Any], models: Sequence[Looked]) -> Iterator[Known]:
+    """The inverse of `_columns`."""
+    model = {one.member: one for one in models}
+    columns = [
+        map(_number, column)
+        if name in NUMBERS
+        else [column["values"][place] for place in column["rows"]]
+        for name, column in stored.items()
+    ]
+    for values in zip(*columns, strict=True):
+        row = dict(zip(stored, values, strict=True))
+        yield Known(**row, **{name: getattr(model[row["member"]], name) for name in OF_MODEL})
 
 
 def _tested(stored: Mapping[str, Any]) -> Tested:
@@ -113,7 +146,6 @@ def _separation(stored: Mapping[str, Any]) -> Separation:
         _share(stored["power"]),
         _share(stored["false_alarms"]),
         _share(stored["auc"]),
-        tuple((float(alarms), float(power)) for alarms, power in stored["roc"]),
     )
 
 

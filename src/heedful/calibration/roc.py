@@ -1,4 +1,4 @@
-"""How well a score tells models that fail from models that do not: power, false alarms, ROC, AUC.
+"""How well a score tells models that fail from models that do not: power, false alarms, AUC.
 
 A test raises an alarm on a model if its score lies below a cut; a missing score raises none.
 """
@@ -27,15 +27,13 @@ class Separation:
 
     `power` is that at the cut. Its interval is the wider of two: Wilson's, and that of models drawn
     anew with the cut chosen anew, which has no width where every model was caught. That of `auc` is
-    made likewise, Wilson's with as many models as the fewer of either kind. `roc` are points (false
-    alarms, power) for every cut there is.
+    made likewise, Wilson's with as many models as the fewer of either kind.
     """
 
     cut: float  # NaN: no cut raises an alarm on any model that fails
     power: Share
     false_alarms: Share
     auc: Share
-    roc: tuple[tuple[float, float], ...]
 
 
 def separate(fails: Failing, holds: Holding, rng: np.random.Generator) -> Separation:
@@ -53,7 +51,6 @@ def separate(fails: Failing, holds: Holding, rng: np.random.Generator) -> Separa
         _widened(caught, powers),
         share(int((holds < cut).sum()), len(holds)),
         replace(_widened(area, areas), models=len(fails) + len(holds)),
-        roc(fails, holds),
     )
 
 
@@ -80,14 +77,6 @@ def auc(fails: Failing, holds: Holding) -> float:
     fails, holds = (np.where(np.isnan(scores), np.inf, scores) for scores in (fails, holds))
     below = fails[:, None] < holds[None, :]
     return float((below + (fails[:, None] == holds[None, :]) / 2).mean())
-
-
-def roc(fails: Failing, holds: Holding) -> tuple[tuple[float, float], ...]:
-    """(false alarms, power) from no alarm to alarms on every model that has a score."""
-    cuts = np.unique(np.concatenate([fails, holds]))
-    cuts = cuts[~np.isnan(cuts)]
-    above = [*cuts.tolist(), math.inf]
-    return tuple((alarms(holds, cut), alarms(fails, cut)) for cut in above)
 
 
 def share(count: int | float, of: int) -> Share:

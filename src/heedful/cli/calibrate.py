@@ -10,7 +10,6 @@ from heedful.cli.holding import holds_output
 from heedful.cli.options import AsJson, AtOnce, Device, Engine, Quiet
 
 if TYPE_CHECKING:
-    from heedful.auditing.operating_points import Share
     from heedful.calibration.operating_point_fit import Tested
     from heedful.calibration.record import Calibration
 
@@ -32,8 +31,8 @@ def calibrate(
 ) -> None:
     """Audit models whose attention is known to lie or to tell the truth, and count.
 
-    Gives each test's power and false alarms, and the operating points of the verdict. What has been
-    trained or audited is not done again; a killed call goes on where it was.
+    Gives the rates of the verdict, each test's power and false alarms, and the operating points. An
+    interrupted calibration resumes: what has been trained or audited is not done again.
     """
     from heedful import runs
     from heedful.auditing.operating_points import FILE_NAME
@@ -67,18 +66,24 @@ def calibrate(
 
 
 def _told(found: "Calibration") -> Iterator[str]:
-    """Each test by question, the most powerful first; then the verdict, then who was left out."""
+    """How often the verdict is right, the cuts, each test by question, and who was left out."""
     from itertools import groupby
 
     from heedful.errors import counted
     from heedful.report.calibration_figures import ranked
+    from heedful.report.calibration_tables import rate_rows
 
-    yield "power: share of models caught that fail, at no more than 5% false alarms"
+    yield found.points.track_record
+    yield "\nverdicts by cuts that were fitted without the model's kind, by kind of model"
+    for row in rate_rows(found):
+        name, *rates = row.items()
+        said = "; ".join(f"{what} {rate}" for what, rate in rates)
+        yield f"  {name[1]:<12} {said}"
+    yield "\npower: share of models caught that fail, at no more than 5% false alarms"
     for question, tests in groupby(ranked(found), key=lambda test: test.question):
         yield f"\n{question}"
         for test in tests:
             yield f"  {test.test:<40} {_rated(test)}"
-    yield f"\n{found.points.track_record}"
     left_out = [model for model in found.models if model.left_out]
     if left_out:
         yield f"\n{counted(len(left_out), 'model')} left out:"
@@ -87,19 +92,25 @@ def _told(found: "Calibration") -> Iterator[str]:
 
 
 def _rated(test: "Tested") -> str:
-    """'power 94% [81%, 99%] of 41, held out 92%; false alarms …; AUC 0.98; judged at 0.43'."""
-    found = test.separation
-    if found is None:
-        return test.note
-    ends = f"power {found.power.value:4.0%} [{found.power.low:.0%}, {found.power.high:.0%}]"
-    held_out = (_percent(test.power_elsewhere), _percent(test.false_alarms_elsewhere))
-    rates = (
-        f"{ends} of {test.fails}, held out {held_out[0]}; false alarms "
-        f"{_percent(found.false_alarms)} of {test.holds}, held out {held_out[1]}"
-    )
-    judged = f"judged at {found.cut:.2f}" if test.is_judged else f"reported: {test.note}"
-    return f"{rates}; AUC {found.auc.value:.2f}; {judged}"
+    """'power 94% [81, 99] of 41, held out …; false alarms …; AUC 0.98; judged at 0.85 (module)'."""
+    from heedful.report.calibration_tables import percent
+
+    said = []
+    if found := test.separation:
+        said = [
+            f"power {percent(found.power)} of {test.fails}, held out {_held_out(test)}",
+            f"AUC {found.auc.value:.2f}",
+        ]
+    if test.is_judged:
+        cuts = [f"{cut.value:.2f} ({kind})" for kind, cut in test.cuts.items()]
+        said.append(f"judged at {', '.join(cuts)}")
+    else:
+        said.append("reported" if found else f"reported: {test.note}")
+    return "; ".join(said)
 
 
-def _percent(share: "Share | None") -> str:
-    return "–" if share is None else f"{share.value:.0%}"
+def _held_out(test: "Tested") -> str:
+    from heedful.report.calibration_tables import percent
+
+    power, alarms = test.power_elsewhere, test.false_alarms_elsewhere
+    return f"{percent(power)} with false alarms on {percent(alarms)} of {test.holds}"

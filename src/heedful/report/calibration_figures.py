@@ -5,12 +5,12 @@ from collections.abc import Iterator
 
 import pandas as pd
 
+from heedful.auditing.audit_tests import DOSES
 from heedful.auditing.questions import audit_tests
-from heedful.calibration.ground_truth import Known
-from heedful.calibration.operating_point_fit import FEWEST, QUICK_FEWEST, Tested
+from heedful.calibration.operating_point_fit import Tested, by_test
 from heedful.calibration.record import Calibration
 from heedful.plots import Figure
-from heedful.plots.calibration import VERDICTS, ranking, roc_curves, verdicts, who_is_fooled
+from heedful.plots.calibration import dose_curve, ranking
 from heedful.report.figures import spoken
 
 
@@ -21,98 +21,56 @@ def paper_of(test: str) -> str:
 
 
 def figures(calibration: Calibration) -> dict[str, Figure]:
-    """The figures that the record allows, by name."""
-    curves, cells = roc_rows(calibration), cell_rows(calibration)
-    kinds = {model.kind: model.explains for model in calibration.models}
-    drawn = {"ranking": ranking(ranking_rows(calibration))}
-    if len(curves):
-        drawn["roc"] = roc_curves(curves)
-    if len(cells):
-        drawn["fooled"] = who_is_fooled(cells, kinds)
-    if calibration.judged:
-        drawn["verdict"] = verdicts(verdict_rows(calibration), kinds)
-    return drawn
+    """The figures that the record allows, by name: a dose curve per judged test, the ranking."""
+    return {**dict(_dose_curves(calibration)), "ranking": ranking(ranking_rows(calibration))}
+
+
+def judged_by_dose(calibration: Calibration) -> list[Tested]:
+    """The tests whose cut is a tolerated dose, in the order of the audit."""
+    return [one for one in calibration.tests if one.cuts]
+
+
+def _dose_curves(calibration: Calibration) -> Iterator[tuple[str, Figure]]:
+    known = by_test(calibration.known)
+    for one in judged_by_dose(calibration):
+        says, tolerated = DOSES[one.point.dose]
+        models = pd.DataFrame(
+            [
+                {"architecture": row.architecture, "model": row.member, "dose": row.dose,
+                 "score": row.score}
+                for row in known[one.test]
+                if row.architecture in one.cuts and row.has_score and not math.isnan(row.dose)
+            ]
+        )  # fmt: skip
+        cuts = pd.DataFrame(
+            [
+                {"architecture": name, "value": cut.value, "low": cut.low, "high": cut.high}
+                for name, cut in one.cuts.items()
+            ]
+        )
+        name = one.test.replace(" ", "-")
+        yield name, dose_curve(one.test, says, tolerated, models, cuts)
 
 
 def ranked(calibration: Calibration) -> list[Tested]:
     """Tests question by question, the most powerful first; those without a place last."""
-    fewest = fewest_models(calibration)
     questions = list(dict.fromkeys(one.question for one in calibration.tests))
 
     def place(one: Tested) -> tuple[int, bool, float, float]:
-        is_unranked, found = bool(unranked_because(one, fewest)), one.separation
+        found = one.separation
         first, second = (0.0, 0.0) if found is None else (found.power.value, found.auc.value)
-        return questions.index(one.question), is_unranked, -first, -second
+        return questions.index(one.question), found is None, -first, -second
 
     return sorted(calibration.tests, key=place)
 
 
-def fewest_models(calibration: Calibration) -> int:
-    """Models of either kind that a test must have been asked of."""
-    return QUICK_FEWEST if calibration.points.made.get("is_quick") else FEWEST
-
-
-def unranked_because(one: Tested, fewest: int = FEWEST) -> str:
-    """Why a test has no place in the ranking, in few words; nothing if it has one."""
-    if one.separation is not None and min(one.fails, one.holds) >= fewest:
-        return ""
-    few = f"{one.fails} that fail, {one.holds} that hold"
-    if not one.defines:
-        return f"asked of too few: {few}"
-    beside = f"; beside them {few}" if one.fails or one.holds else ""
-    return f"defines the truth of {one.defines}{beside}"
-
-
-def is_right(one: Known, cut: float) -> bool:
-    """Whether a test answers rightly at a cut: an alarm on what fails, none on what holds."""
-    return (one.score < cut) == one.fails
-
-
 def ranking_rows(calibration: Calibration) -> pd.DataFrame:
     """A row per test, in the order of the ranking."""
-    fewest = fewest_models(calibration)
-    return pd.DataFrame(
-        [_ranking_row(one, unranked_because(one, fewest)) for one in ranked(calibration)]
-    )
+    return pd.DataFrame([_ranking_row(one) for one in ranked(calibration)])
 
 
-def roc_rows(calibration: Calibration) -> pd.DataFrame:
-    """A row per test and cut."""
-    return pd.DataFrame(
-        [
-            {"question": one.question, "test": spoken(one.test), "false_alarms": x, "power": y}
-            for one in ranked(calibration)
-            if one.separation is not None
-            for x, y in one.separation.roc
-        ]
-    )
-
-
-def cell_rows(calibration: Calibration) -> pd.DataFrame:
-    """A row per test and kind of which the truth is known."""
-    known: dict[tuple[str, str], list[Known]] = {}
-    for one in calibration.known:
-        if one.truth is not None:
-            known.setdefault((one.test, one.kind), []).append(one)
-    kinds = dict.fromkeys(model.kind for model in calibration.models)
-    return pd.DataFrame(
-        [
-            {"kind": kind, **_cell(test, known[test.test, kind])}
-            for test in ranked(calibration)
-            for kind in kinds
-            if (test.test, kind) in known
-        ]
-    )
-
-
-def verdict_rows(calibration: Calibration) -> pd.DataFrame:
-    """A row per kind and verdict that was given."""
-    return pd.DataFrame(list(_verdicts(calibration)))
-
-
-def _ranking_row(one: Tested, why: str) -> dict[str, object]:
-    power = None if why or one.separation is None else one.separation.power
-    elsewhere = None if why else one.power_elsewhere
+def _ranking_row(one: Tested) -> dict[str, object]:
+    power = None if one.separation is None else one.separation.power
     return {
         "question": one.question,
         "test": spoken(one.test),
@@ -120,29 +78,18 @@ def _ranking_row(one: Tested, why: str) -> dict[str, object]:
         "power": math.nan if power is None else power.value,
         "low": math.nan if power is None else power.low,
         "high": math.nan if power is None else power.high,
-        "elsewhere": math.nan if elsewhere is None else elsewhere.value,
+        "elsewhere": math.nan if one.power_elsewhere is None else one.power_elsewhere.value,
         "is_judged": one.is_judged,
-        "why": why,
+        "why": _why_unranked(one),
     }
 
 
-def _cell(test: Tested, some: list[Known]) -> dict[str, object]:
-    has_cut = test.separation is not None
-    scored = [one for one in some if one.is_scored and one.has_score and has_cut]
-    cut = math.nan if test.separation is None else test.separation.cut
-    return {
-        "question": test.question,
-        "test": spoken(test.test),
-        "right": sum(is_right(one, cut) for one in scored),
-        "models": len(scored),
-        "defines": any(one.defines for one in some),
-    }
-
-
-def _verdicts(calibration: Calibration) -> Iterator[dict[str, object]]:
-    kinds = {model.member: model.kind for model in calibration.models}
-    given: list[tuple[str, str]] = [(kinds[one.member], one.verdict) for one in calibration.judged]
-    for kind in dict.fromkeys(kinds.values()):
-        for verdict in VERDICTS:
-            if count := given.count((kind, verdict)):
-                yield {"kind": kind, "verdict": verdict, "models": count}
+def _why_unranked(one: Tested) -> str:
+    """Why a test has no place in the ranking, in few words; nothing if it has one."""
+    if one.separation is not None:
+        return ""
+    few = f"{one.fails} that fail, {one.holds} that hold"
+    if not one.defines:
+        return f"asked of too few: {few}"
+    beside = f"; beside them {few}" if one.fails or one.holds else ""
+    return f"defines the truth of {one.defines}{beside}"

@@ -1,142 +1,215 @@
-"""A calibration -> its tables and its sentences, for the page and for the docs."""
+"""A calibration -> its tables and its first sentence, for the page and for the docs."""
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from heedful.auditing.operating_points import Share
-from heedful.calibration.operating_point_fit import Tested
+from heedful.calibration.ground_truth import Known, Looked
+from heedful.calibration.operating_point_fit import Tested, by_test
 from heedful.calibration.record import Calibration
-from heedful.calibration.zoo import CONSTRUCTION, QUANTITIES, Kind, Setting, Truth, Zoo, in_words
+from heedful.calibration.zoo import ExactKind, Kind, Lies, Zoo, in_words
 from heedful.errors import RunError
 from heedful.plots.calibration import SAID
-from heedful.report.calibration_figures import paper_of, ranked
+from heedful.report.calibration_figures import judged_by_dose, paper_of, ranked
 from heedful.report.figures import spoken
 
 Rows = list[dict[str, str]]
-NUMBERS = (
-    "fail",
-    "hold",
-    "defines",
-    "cut",
-    "power at 5% false alarms",
-    "held-out power",
-    "held-out false alarms",
-    "AUC",
-)  # of a test
-
-ONE_WORD = "*"  # a truth that is known only where a single word decides
-
-
-def kinds_of(calibration: Calibration, zoo: Zoo) -> dict[str, Kind]:
-    """The kinds of its models, honest ones first."""
-    known = {kind.name: kind for kind in zoo.kinds}
-    names = dict.fromkeys(model.kind for model in calibration.models)
-    _refuse(set(names) - set(known), "kind")
-    return {name: known[name] for name in sorted(names, key=lambda name: not known[name].explains)}
-
-
-def settings_of(calibration: Calibration, zoo: Zoo) -> dict[str, Setting]:
-    """The settings of its models, in the order of the zoo."""
-    used = {model.setting for model in calibration.models}
-    _refuse(used - {setting.name for setting in zoo.settings}, "setting")
-    return {setting.name: setting for setting in zoo.settings if setting.name in used}
+ALL = "all"  # kinds of models together, as the rates of the verdict name them
+RATES = {  # of the verdict, as the columns of its table
+    "liars passed": "liars_passed",
+    "partial liars passed": "partial_liars_passed",
+    "honest refused": "honest_refused",
+    "honest passed": "honest_passed",
+}
+PICTURES: dict[Lies, str] = {
+    "no": "honest",
+    "between": "between",
+    "partly": "lie in part",
+    "fully": "lie",
+}
+RIGHT = {"no": "may", "partly": "may-not", "fully": "may-not"}  # verdicts
+WRONG_SHARE, FEWEST_MODELS = 0.5, 3  # of the models of a kind that a test misleads on
 
 
 def sentence(calibration: Calibration) -> str:
-    """How the verdict did on models that its cuts were not fitted on."""
-    found = calibration.points.verdict
+    """How the verdict did on kinds of models that its cuts were fitted without."""
+    found = calibration.points.verdict.get(ALL, {})
     said = [
-        words.format(_rate(found, rate), found[models])
-        for rate, models, words in RATES
-        if rate in found
+        words.format(_percent(found[name]), found[name]["models"])
+        for name, words in SAID_OF_RATES.items()
+        if name in found
     ]
     if not said:
         return "No model was judged."
     return (
-        f"On {found['liars'] + found['honest']} models with a known answer, by cuts from settings "
-        f"that they are not in, the verdict {listed(said)}."
+        "On models with a known answer, judged by cuts that were fitted without their kind, the "
+        f"verdict {listed(said)}."
     )
 
 
-# A rate of the verdict, the models that it is of, and how it is said.
-RATES = (
-    ("liars_caught", "liars", "caught {} of the {} that lie"),
-    ("liars_not_passed", "liars", "did not let {} of them pass"),
-    ("honest_refused", "honest", "refused {} of the {} that are honest"),
-    ("honest_passed", "honest_asked", "let {} of the {} of them pass that it can judge whole"),
-)
+SAID_OF_RATES = {
+    "liars_passed": "passed {} of the {} that lie",
+    "partial_liars_passed": "passed {} of the {} that lie in part",
+    "honest_refused": "refused {} of the {} honest ones",
+    "honest_passed": "passed {} of the {} honest ones",
+}
 
 
-def _rate(found: Mapping[str, float | int], name: str) -> str:
-    return percent(Share(found[name], found[f"{name}_low"], found[f"{name}_high"], 0))
-
-
-def truth_rows(calibration: Calibration, kinds: dict[str, Kind]) -> Rows:
-    """A row per kind: what is true of it by question, and how that is known."""
-    asked = [one.question for one in calibration.tests]
-    named = [
-        question for kind in kinds.values() for question in {**kind.truth, **kind.with_one_word}
-    ]
+def rate_rows(calibration: Calibration) -> Rows:
+    """A row per kind of model, all of them first: the rates of the verdict."""
     return [
         {
-            "kind": name,
-            **{question: _truth(kind, question) for question in dict.fromkeys(asked + named)},
+            "kind of model": architecture,
+            **{
+                column: f"{_percent(rates[name])} of {rates[name]['models']}"
+                if name in rates
+                else "–"
+                for column, name in RATES.items()
+            },
         }
-        for name, kind in kinds.items()
+        for architecture, rates in calibration.points.verdict.items()
     ]
 
 
-def kind_rows(calibration: Calibration, kinds: dict[str, Kind]) -> Rows:
-    """A row per kind: how it is made, what is checked of each model, how many there are."""
+def cut_rows(calibration: Calibration) -> Rows:
+    """A row per judged test and kind of model."""
     return [
         {
-            "kind": name,
-            "its attention": "explains" if kind.explains else "lies",
-            "how it is made": kind.says,
-            "checked of each model": "; ".join(
-                f"{spoken(quantity)} {in_words(bounds)}" for quantity, bounds in kind.checks.items()
-            ),
-            "models": str(sum(m.kind == name and not m.left_out for m in calibration.models)),
-            "left out": str(sum(m.kind == name and bool(m.left_out) for m in calibration.models)),
+            "test": one.test,
+            "question": one.question,
+            "kind of model": architecture,
+            "tolerated dose": f"{one.point.tolerated:.0%}",
+            "cut": f"{cut.value:.3f}",
+            "95% interval": f"{cut.low:.3f} to {cut.high:.3f}",
+            "models": str(cut.models),
         }
-        for name, kind in kinds.items()
+        for one in judged_by_dose(calibration)
+        for architecture, cut in one.cuts.items()
     ]
 
 
-def setting_rows(settings: dict[str, Setting]) -> Rows:
-    """A row per setting."""
+def kind_rows(calibration: Calibration, zoo: Zoo) -> Rows:
+    """A row per kind and truth, honest ones first: what is known, and the verdicts."""
+    kinds: list[Kind | ExactKind] = [*zoo.kinds, *zoo.exact]
+    known = {kind.name: kind for kind in kinds}
+    used = [model for model in calibration.models if not model.left_out]
+    strange = {model.kind for model in calibration.models} - set(known)
+    if strange:
+        raise RunError(
+            "the calibration has models of a kind that this version's zoo does not know: "
+            f"{', '.join(sorted(strange))}. Make it again with `heedful calibrate`."
+        )
+    verdicts = {one.member: one.verdict for one in calibration.judged}
+    rows = []
+    for lies, pictures in PICTURES.items():
+        for name, kind in known.items():
+            some = [model for model in used if (model.kind, model.lies) == (name, lies)]
+            if not some:
+                continue
+            given = [verdicts.get(model.member) for model in some]
+            rows.append(
+                {
+                    "kind": name,
+                    "its pictures": pictures,
+                    "how it is made": kind.says,
+                    "what is known": _known(kind, some),
+                    "models of": ", ".join(dict.fromkeys(model.architecture for model in some)),
+                    **{said: str(given.count(verdict)) for verdict, said in SAID.items()},
+                }
+            )
+    return rows
+
+
+def _known(kind: Kind | ExactKind, some: Sequence[Looked]) -> str:
+    """Quantities that were checked, or the doses of some models."""
+    if isinstance(kind, Kind):
+        return "; ".join(f"{spoken(name)} {in_words(of)}" for name, of in kind.checks.items())
+    doses: dict[str, list[float]] = {}
+    for model in some:
+        for name, dose in model.quantities.items():
+            doses.setdefault(name, []).append(dose)
+    said = [f"{name.replace('-', ' ')} {_range(found)}" for name, found in doses.items()]
+    return "; ".join(said) or "how it is built"
+
+
+def _range(found: Sequence[float]) -> str:
+    low, high = f"{min(found):.0%}", f"{max(found):.0%}"
+    return low if low == high else f"{low} to {high}"
+
+
+def setting_rows(calibration: Calibration, zoo: Zoo) -> Rows:
+    """A row per setting of the documents, in the order of the zoo."""
+    used = {model.setting for model in calibration.models}
     return [
         {
             "setting": setting.name,
-            "half": str(setting.half),
             "words": str(setting.words),
             "words of evidence": str(setting.evidence),
-            "each stands there": f"{setting.repeats}×",
+            "repeats": str(setting.repeats),
             "noise": f"{setting.noise:.0%}",
             "classes": str(setting.classes),
             "language": setting.language,
         }
-        for setting in settings.values()
+        for setting in zoo.settings
+        if setting.name in used
     ]
 
 
 def test_rows(calibration: Calibration) -> Rows:
     """A row per test, in the order of the ranking."""
-    return [_test_row(one) for one in ranked(calibration)]
+    known = by_test(calibration.known)
+    return [_test_row(one, known[one.test]) for one in ranked(calibration)]
+
+
+def _test_row(one: Tested, some: Sequence[Known]) -> dict[str, str]:
+    found = one.separation
+    misled = "" if found is None else ", ".join(_misled_by(some, found.cut))
+    return {
+        "question": one.question,
+        "test": spoken(one.test),
+        "from": paper_of(one.test),
+        "in audits": "judged" if one.is_judged else "reported",
+        "fail": str(one.fails),
+        "hold": str(one.holds),
+        "no score": str(one.silent),
+        "power at 5% false alarms": "–" if found is None else percent(found.power),
+        "held-out power": percent(one.power_elsewhere),
+        "held-out false alarms": percent(one.false_alarms_elsewhere),
+        "AUC": "–" if found is None else f"{found.auc.value:.2f}",
+        "wrong on most models of": one.note if found is None else misled or "–",
+    }
+
+
+def _misled_by(some: Sequence[Known], cut: float) -> list[str]:
+    """The kinds of models that a test answers wrongly at its cut, at least half of three or more.
+
+    Where it has no score it says nothing, and misleads nobody.
+    """
+    by_kind: dict[str, list[bool]] = {}
+    for one in some:
+        if one.is_scored and one.has_score:
+            by_kind.setdefault(one.kind, []).append((one.score < cut) != one.fails)
+    return [
+        kind
+        for kind, wrong in by_kind.items()
+        if len(wrong) >= FEWEST_MODELS and sum(wrong) >= WRONG_SHARE * len(wrong)
+    ]
 
 
 def mistake_rows(calibration: Calibration) -> Rows:
-    """The models on which the verdict is not what it should be."""
+    """The models whose verdict is not what it should be; of those between, none is wrong."""
     return [
         {
             "model": one.member,
-            "its attention": "explains" if one.explains else "lies",
+            "its pictures": PICTURES[one.lies],
             "verdict": SAID[one.verdict],
-            "decisive": one.decisive,
             "telling": one.telling,
+            "decisive": one.decisive,
+            "leak-free": one.leak_free,
         }
         for one in calibration.judged
-        if one.verdict != ("may" if one.explains else "may-not")
+        if one.verdict != RIGHT.get(one.lies, one.verdict)
     ]
 
 
@@ -149,80 +222,15 @@ def left_out_rows(calibration: Calibration) -> Rows:
     ]
 
 
-def quantity_rows(calibration: Calibration) -> Rows:
-    """What was measured of each model on documents that no test sees."""
-    return [
-        {
-            "model": model.member,
-            **{spoken(name): _number(model.quantities.get(name, math.nan)) for name in QUANTITIES},
-            "scored": "left out" if model.left_out else "yes",
-        }
-        for model in calibration.models
-    ]
-
-
 def percent(one: Share | None) -> str:
     """'94% [85, 98]'."""
     if one is None or math.isnan(one.value):
         return "–"
-    return f"{one.value:.0%} [{100 * one.low:.0f}, {100 * one.high:.0f}]"
+    return f"{one.value:.0%} [{100 * one.low:.0f},\u00a0{100 * one.high:.0f}]"
 
 
-def _test_row(one: Tested) -> dict[str, str]:
-    found = one.separation
-    return {
-        "question": one.question,
-        "test": spoken(one.test),
-        "from": paper_of(one.test),
-        "fail": str(one.fails),
-        "hold": str(one.holds),
-        "defines": str(one.defines or "–"),
-        "no score": str(one.silent or "–"),
-        "cut": "–" if found is None else _number(found.cut),
-        "power at 5% false alarms": "–" if found is None else percent(found.power),
-        "held-out power": percent(one.power_elsewhere),
-        "held-out false alarms": percent(one.false_alarms_elsewhere),
-        "AUC": "–" if found is None else _area(found.auc),
-        "in audits": "judged" if one.is_judged else "reported",
-        "because": one.note,
-    }
-
-
-def _truth(kind: Kind, question: str) -> str:
-    if question in kind.truth:
-        return _known(kind.truth[question], kind)
-    if question in kind.with_one_word:
-        return f"{_known(kind.with_one_word[question], kind)}{ONE_WORD}"
-    return ""
-
-
-def _known(truth: Truth, kind: Kind) -> str:
-    """'holds: construction', 'fails: relative mass ≤ 0.5'."""
-    if truth.by == CONSTRUCTION:
-        return f"{truth.answer}: {CONSTRUCTION}"
-    return f"{truth.answer}: {spoken(truth.by)} {_in_signs(kind.checks[truth.by])}"
-
-
-def _in_signs(bounds: tuple[float, ...]) -> str:
-    if len(bounds) == 1:
-        return f"≥\u00a0{bounds[0]:g}"
-    return f"≤\u00a0{bounds[1]:g}" if bounds[0] == 0 else f"{bounds[0]:g}–{bounds[1]:g}"
-
-
-def _area(one: Share) -> str:
-    return f"{one.value:.2f} [{one.low:.2f}, {one.high:.2f}]"
-
-
-def _number(value: float) -> str:
-    return "–" if math.isnan(value) else f"{value:.2f}"
-
-
-def _refuse(unknown: set[str], what: str) -> None:
-    if unknown:
-        raise RunError(
-            f"the calibration has models of a {what} that this version's zoo does not know: "
-            f"{', '.join(sorted(unknown))}. Make it again with `heedful calibrate`."
-        )
+def _percent(rate: Mapping[str, Any]) -> str:
+    return percent(Share(**rate))
 
 
 def listed(names: Sequence[str]) -> str:
