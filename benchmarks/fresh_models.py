@@ -14,8 +14,7 @@ import machine
 
 from heedful.auditing.operating_points import shipped
 from heedful.calibration.calibrate import calibrate, verdict_rates
-from heedful.calibration.operating_point_fit import by_test, judge_models
-from heedful.calibration.roc import share
+from heedful.calibration.operating_point_fit import judge_models
 from heedful.calibration.zoo import Zoo, read_zoo
 from heedful.sweeps.progress import SweepLines
 
@@ -40,22 +39,18 @@ def main() -> None:
     with SweepLines() as watcher:
         found = calibrate(options.output, zoo=fresh_zoo(), cores=options.cores, watcher=watcher)
     found.save(options.output)
-    cuts = shipped().cuts
-    judged = judge_models(found.known, found.models, {1: cuts, 2: cuts})
-    rates = verdict_rates(judged)
+    architectures = {kind for point in shipped().points for kind in point.cuts}
+    cuts = {
+        kind: {p.test: p.cuts[kind] for p in shipped().points if kind in p.cuts}
+        for kind in architectures
+    }
+    judged = judge_models(found.known, found.models, cuts)
     print(machine.describe())
     print(f"judged by {shipped().origin}; {found.seconds:.0f} s")
-    for name in ("liars_caught", "liars_not_passed", "honest_refused", "honest_passed"):
-        low, high = rates[f"{name}_low"], rates[f"{name}_high"]
-        print(f"{name}: {rates[name]:.1%} [{low:.1%}, {high:.1%}]")
-    print({name: rates[name] for name in ("liars", "honest", "honest_asked")})
-    for test, cut in cuts.items():
-        scored = [one for one in by_test(found.known)[test] if one.is_scored]
-        for fails, what in ((True, "catches"), (False, "false alarms")):
-            some = [one for one in scored if one.fails == fails]
-            alarmed = share(sum(one.score < cut for one in some), len(some))
-            ends = f"[{alarmed.low:.0%}, {alarmed.high:.0%}]"
-            print(f"{test}: {what} {alarmed.value:.0%} {ends} of {alarmed.models}")
+    for kind, rates in verdict_rates(judged).items():
+        for name, rate in rates.items():
+            ends = f"[{rate['low']:.1%}, {rate['high']:.1%}]"
+            print(f"{kind}: {name} {rate['value']:.1%} {ends} of {rate['models']}")
     for one in judged:
         if one.verdict != ("may" if one.explains else "may-not"):
             print(f"{one.member}: {one.verdict}, decisive {one.decisive}, telling {one.telling}")

@@ -35,7 +35,7 @@ def a_dose_point(
 POINTS = OperatingPoints(
     (
         a_dose_point("look away", "decisive", "bypass", 0.45, ("classifier", "module")),
-        a_dose_point("false pictures", "telling", "false-documents", 0.15),
+        a_dose_point("true pictures", "telling", "false-documents", 0.15),
         a_dose_point("word choice", "leak-free", "written-choice", 0.5),
         a_point("sufficiency", 0.2, "telling", is_judged=False, power=0.3, note="too weak"),
         a_point("own influence", None, "grounded", is_judged=False, power=None,
@@ -49,4 +49,4 @@ POINTS = OperatingPoints(
         },
     },
 )  # fmt: skip
-CUTS_OF_FUNCTIONS = {"false pictures": 0.85, "word choice": 0.5}
+CUTS_OF_FUNCTIONS = {"true pictures": 0.85, "word choice": 0.5}

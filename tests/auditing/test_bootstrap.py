@@ -214,18 +214,16 @@ def test_the_interval_of_a_share_is_scipys(count, of, level):
     assert wilson(float(count), of, level) == pytest.approx((known.low, known.high), abs=1e-9)
 
 
-def test_a_share_is_scored_between_all_documents_and_none():
-    is_false = np.array([1.0, 0.0, 0.0, np.nan, 0.0, np.nan])
-    found = score_share(is_false)
-    assert (found.value, found.floor, found.ceiling, found.score) == (0.25, 1.0, 0.0, 0.75)
+def test_a_share_is_scored_between_no_document_and_all():
+    found = score_share(np.array([0.0, 1.0, 1.0, np.nan, 1.0, np.nan]))
+    assert (found.value, found.floor, found.ceiling, found.score) == (0.75, 0.0, 1.0, 0.75)
     assert (found.documents, found.left_out) == (4, 2)
-    low, high = wilson(1.0, 4)
-    assert found.interval == pytest.approx((1 - high, 1 - low))
-    assert found.separates("lower")
+    assert found.interval == pytest.approx(wilson(3.0, 4))
+    assert found.separates("higher")
 
 
 def test_a_share_that_was_never_seen_still_has_a_width():
-    low, high = score_share(np.zeros(60)).interval
+    low, high = score_share(np.ones(60)).interval
     assert high == 1
     assert low == pytest.approx(1 - stats.binomtest(0, 60).proportion_ci(method="wilson").high)
     assert low < 0.95

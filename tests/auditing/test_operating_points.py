@@ -38,7 +38,7 @@ def test_points_of_another_schema_are_refused_in_a_sentence():
 
 
 def test_only_judged_tests_have_a_cut_to_be_judged_by():
-    assert POINTS.cuts == {"look away": 0.55, "false pictures": 0.85, "word choice": 0.5}
+    assert POINTS.cuts == {"look away": 0.55, "true pictures": 0.85, "word choice": 0.5}
 
 
 @pytest.mark.parametrize("kind", ["classifier", "module"])
@@ -57,7 +57,7 @@ def test_other_kinds_of_models_are_judged_by_the_cuts_made_for_them(kind):
 )
 def test_tolerating_more_false_pictures_lowers_their_cut_and_no_other(tolerate, cut):
     found = POINTS.cuts_for("module", tolerate)
-    assert found.pop("false pictures") == pytest.approx(cut)
+    assert found.pop("true pictures") == pytest.approx(cut)
     assert found == {"look away": 0.55, "word choice": 0.5}
 
 

@@ -67,7 +67,7 @@ def test_the_caveat_counts_what_is_judged_and_says_by_what(found):
         return Answer(question, "", "undecided" if tests else None, tests)
 
     answers = (
-        an_answer("telling", ("false pictures", "undecided"), ("sufficiency", "reported")),
+        an_answer("telling", ("true pictures", "undecided"), ("sufficiency", "reported")),
         an_answer("needed", ("accuracy over uniform", "supported")),
         an_answer("stable"),
     )

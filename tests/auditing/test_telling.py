@@ -29,7 +29,7 @@ def built(model, documents, settings=FEW, asked=("telling",)):
     return audit(ModuleSubject(BuiltAdapter(model, 2)), documents, settings, asked)
 
 
-def false_pictures(found):
+def true_pictures(found):
     return found.answer("telling").tests[0]
 
 
@@ -42,14 +42,14 @@ def test_pictures_of_an_honest_model_of_mixed_evidence_are_true(mixed):
     """Attention has no sign: it shows the words of both labels, and deleting both would cancel."""
     found = built(BuiltModel(), mixed)
     assert (found.columns["picture"] >= 0.95).all()
-    assert false_pictures(found).score.score == 1
-    assert false_pictures(found).score.interval[0] > 0.85
+    assert true_pictures(found).score.score == 1
+    assert true_pictures(found).score.interval[0] > 0.85
 
 
 def test_pictures_of_the_neighbours_of_the_evidence_are_false(mixed):
     found = built(BuiltModel(shown="neighbours"), mixed)
-    assert false_pictures(found).score.value > 0.7
-    assert false_pictures(found).judgement == "contradicted"
+    assert true_pictures(found).score.value < 0.3
+    assert true_pictures(found).judgement == "contradicted"
 
 
 @pytest.mark.parametrize(
@@ -87,9 +87,8 @@ def test_the_share_of_documents_with_a_false_picture_is_measured(share):
     documents = Documents(Document(text, None) for text in texts)
     found = audit(showing_falsely(share), documents, FEW, ["telling"])
     made = np.mean([crc32(text.encode()) / 2**32 < share for text in texts])
-    score = false_pictures(found).score
-    assert score.value == pytest.approx(made)
-    assert score.score == pytest.approx(1 - made)
+    score = true_pictures(found).score
+    assert score.value == score.score == pytest.approx(1 - made)
     assert score.documents == 120
     low, high = score.interval
     assert low <= score.score <= high
@@ -111,7 +110,8 @@ def test_classes_have_their_own_shares_of_false_pictures():
 
 
 def test_documents_whose_words_carry_no_decision_are_silent():
-    """The second is decided by a bias; in the third, every word says the same."""
+    """The second is decided by a bias. In the third every word says the same: no ranking is better
+    than another, and its words carry the decision all the same."""
 
     def predict(texts):
         sums = np.array([0.5 + sum(POINTS.get(word, 0) for word in t.split()) for t in texts])
@@ -130,10 +130,10 @@ def test_documents_whose_words_carry_no_decision_are_silent():
     documents = Documents(Document(text, None) for text in texts)
     found = audit(subject, documents, FEW, ["telling"])
     assert np.isnan(found.columns["picture"]).tolist() == [False, True, True]
-    assert np.isnan(found.columns["is_false_picture"]).tolist() == [False, True, True]
-    test = false_pictures(found)
+    assert np.isnan(found.columns["is_true_picture"]).tolist() == [False, True, True]
+    test = true_pictures(found)
     assert test.score.documents == 1
-    assert test.note == "2 silent documents: no words carry the decision there"
+    assert test.note == "1 silent document: no words carry the decision there"
 
 
 def test_sparse_attention_is_not_read_beyond_the_words_that_have_weight():

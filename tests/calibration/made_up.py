@@ -37,7 +37,7 @@ FOUND = {
         "decoration": ("fails", False, [0.1]),
         "pleasing": ("fails", False, [0.9]),
     },
-    ("telling", "false pictures"): {
+    ("telling", "true pictures"): {
         "honest": ("holds", False, [1.0]),
         "tying": ("holds", False, [0.95]),
         "decoration": ("fails", False, [0.0]),
@@ -110,7 +110,7 @@ def _exact() -> Iterator[Looked]:
 
 def _doses_of(model: Looked) -> Iterator[Known]:
     """The judged tests score one less the dose."""
-    for question, test in (("decisive", "look away"), ("telling", "false pictures")):
+    for question, test in (("decisive", "look away"), ("telling", "true pictures")):
         dose = model.quantities["bypass"]
         truth = {"no": "holds", "between": None}.get(model.lies, "fails")
         yield Known(

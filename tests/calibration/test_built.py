@@ -36,7 +36,7 @@ def test_a_bypass_leaves_look_away_exactly_the_rest(bypass):
 
 
 def test_three_times_the_gain_changes_no_judged_score():
-    for question, test in (("decisive", "look away"), ("telling", "false pictures")):
+    for question, test in (("decisive", "look away"), ("telling", "true pictures")):
         calm, sure = (scores(question, bypass=0.25, gain=gain)[test] for gain in (2.0, 6.0))
         assert sure == pytest.approx(calm, abs=1e-6)
 

@@ -68,7 +68,7 @@ def test_exact_models_have_the_doses_of_the_documents_that_were_audited(calibrat
     _, found, *_ = calibrated
     exact = [model for model in found.models if model.kind == "false on some documents"]
     assert [model.architecture for model in exact] == ["module"] * 2 + ["classifier"] * 2
-    rows = [one for one in found.known if one.test == "false pictures" and one.dose >= 0]
+    rows = [one for one in found.known if one.test == "true pictures" and one.dose >= 0]
     assert len(rows) == 4
     for one in rows:
         assert one.score == pytest.approx(1 - one.dose, abs=0.1)

@@ -9,7 +9,8 @@ import pytest
 from heedful.auditing.questions.base import AuditSettings
 from heedful.auditing.results import Audit
 from heedful.calibration.built import BuiltAdapter, BuiltModel
-from heedful.calibration.exact import TRUTH, Exact, as_function, audit_exact, read_exact
+from heedful.calibration.exact import Exact, read_exact
+from heedful.calibration.exact_jobs import TRUTH, as_function, audit_exact
 from heedful.calibration.pictures import Picture
 from heedful.sweeps.steps import AuditStep
 from heedful.text.datasets import load
@@ -34,7 +35,7 @@ def test_doses_of_pictures_are_counted_on_the_documents_that_were_audited(tmp_pa
     # A function cannot be given other weights, so nothing is known of what bypasses them.
     assert ("bypass" in doses) == (architecture == "module")
     measured = {test.name: test.score.score for test in audit.answers[0].tests}
-    assert measured["false pictures"] == pytest.approx(1 - counted, abs=0.03)
+    assert measured["true pictures"] == pytest.approx(1 - counted, abs=0.03)
 
 
 def test_a_label_that_is_written_into_words_has_the_dose_of_its_documents(tmp_path):

@@ -78,7 +78,7 @@ def test_a_test_has_the_dose_that_it_measures_and_no_other():
     assert all(math.isnan(one.dose) for one in known().values())
     doses = {"bypass": 0.3, "false-documents": 0.1}
     of_test = {name: one.dose for name, one in known(doses).items() if not math.isnan(one.dose)}
-    asked = {"look away": 0.3, "false pictures": 0.1}
+    asked = {"look away": 0.3, "true pictures": 0.1}
     assert of_test == {name: dose for name, dose in asked.items() if name in known()}
     assert math.isnan(known(doses)["permutation"].dose)
 

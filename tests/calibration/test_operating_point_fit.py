@@ -17,7 +17,7 @@ from heedful.calibration.zoo import truth_by_doses
 
 NAN = math.nan
 DOSES = (0.0, 0.1, 0.2, 0.4, 0.8, 1.0)
-JUDGED = {"look away": "decisive", "false pictures": "telling"}
+JUDGED = {"look away": "decisive", "true pictures": "telling"}
 
 
 @pytest.fixture(autouse=True)
@@ -66,7 +66,7 @@ GOOD = rated("fails", [0.0, 0.1] * 10) + rated("holds", [0.8, 0.9] * 10)
 
 def test_a_cut_is_where_the_dose_curve_crosses_what_is_tolerated():
     cuts = fit_cuts(dosed())["module"]
-    assert cuts["false pictures"].value == pytest.approx(0.85)
+    assert cuts["true pictures"].value == pytest.approx(0.85)
     assert cuts["look away"].value == pytest.approx(0.55)
 
 
@@ -74,11 +74,11 @@ def test_each_architecture_has_cuts_of_its_own_models_alone():
     known = dosed() + dosed("b", "classifier", shift=-0.1)
     cuts = fit_cuts(known)
     assert cuts["module"] == fit_cuts(dosed())["module"]
-    assert cuts["classifier"]["false pictures"].value == pytest.approx(0.75)
+    assert cuts["classifier"]["true pictures"].value == pytest.approx(0.75)
 
 
 def test_a_test_gets_no_cut_for_kinds_of_models_that_it_is_not_judged_for():
-    assert set(fit_cuts(dosed(architecture="transformer"))["transformer"]) == {"false pictures"}
+    assert set(fit_cuts(dosed(architecture="transformer"))["transformer"]) == {"true pictures"}
 
 
 def test_a_test_that_measures_no_dose_is_reported_however_well_it_separates():

@@ -48,7 +48,7 @@ def test_a_picture_that_is_false_on_a_share_is_measured_as_that_share(share):
     subject = shown(false_share=share)
     count = is_false(subject)
     assert count.mean() == pytest.approx(share, abs=0.15)  # drawn by the texts
-    assert score(subject, "telling", "false pictures") == pytest.approx(1 - count.mean(), abs=0.02)
+    assert score(subject, "telling", "true pictures") == pytest.approx(1 - count.mean(), abs=0.02)
 
 
 def test_no_evidence_word_of_a_false_picture_has_weight():

@@ -42,7 +42,8 @@ def test_every_test_is_rated_and_the_points_are_left_in_the_folder(heedful, foun
     for test in made.tests:
         assert test.test in done.out
         if test.is_judged:
-            assert f"judged at {test.separation.cut:.2f}" in done.out
+            cuts = [f"{cut.value:.2f} ({kind})" for kind, cut in test.cuts.items()]
+            assert f"judged at {', '.join(cuts)}" in done.out.replace("\n", " ")
     assert made.points.track_record in done.out.replace("\n", " ")
     assert points_in(Path("zoo/operating_points.json")).cuts == made.points.cuts
     assert Path("zoo/report.html").read_text().startswith("<!doctype html>")
@@ -64,8 +65,9 @@ def test_json_is_the_record(heedful, found, no_page):
 def test_a_model_that_failed_ends_in_code_1(heedful, monkeypatch, found, no_page):
     made, _ = found
     lost = Looked(
-        "flat, short-one, seed 1", "flat", "short-one", 2, 1, False, False, {}, "failed: x."
-    )
+        "flat, short-one, seed 1", "flat", "short-one", 2, 1, "fully", False, {},
+        left_out="failed: x.",
+    )  # fmt: skip
     worse = replace(made, models=(*made.models, lost))
 
     def calibrate(output, **options):

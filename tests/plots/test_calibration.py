@@ -40,7 +40,7 @@ CUTS = pd.DataFrame(
 
 @pytest.fixture(scope="module")
 def figures() -> dict[str, Figure]:
-    doses = dose_curve("false pictures", "documents with a false picture", 0.15, MODELS, CUTS)
+    doses = dose_curve("true pictures", "documents with a false picture", 0.15, MODELS, CUTS)
     return {"ranking": ranking(RANKING), "doses": doses}
 
 

@@ -94,8 +94,8 @@ def made_tests(honesty: float) -> dict[str, list[TestResult]]:
             for name in ("kendall_tau", "weighted_tau", "pearson", "top_overlap")
         ],
         "telling": [
-            result("telling", "false pictures", (1 - true_pictures, 1, 0), around(true_pictures),
-                   "lower", note="12 silent documents: no words carry the decision there"),
+            result("telling", "true pictures", (true_pictures, 0, 1), around(true_pictures),
+                   note="12 silent documents: no words carry the decision there"),
             result("telling", "comprehensiveness", (0.06 + telling * 0.35, 0.06, 0.41),
                    around(telling), note="best measure: leave-one-out"),
             result("telling", "sufficiency", (0.3, 0.42, 0.11), around(0.39), "lower"),

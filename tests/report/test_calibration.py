@@ -60,7 +60,7 @@ def test_tests_are_ordered_by_power_within_their_question(made):
     assert [(one.question, one.test) for one in ranked(made)] == [
         ("decisive", "look away"),
         ("decisive", "erase until flip"),  # misses those that please
-        ("telling", "false pictures"),
+        ("telling", "true pictures"),
         ("telling", "sufficiency"),  # 8 of 10
         ("agreeing", "kendall_tau with state-gradient-norm"),
         ("leak-free", "mask-only accuracy"),
@@ -100,8 +100,8 @@ def test_every_judged_test_has_a_cut_for_each_kind_of_model(made):
     assert rows == [
         ("look away", "classifier", "0.550"),
         ("look away", "module", "0.550"),
-        ("false pictures", "classifier", "0.850"),
-        ("false pictures", "module", "0.850"),
+        ("true pictures", "classifier", "0.850"),
+        ("true pictures", "module", "0.850"),
     ]
 
 

@@ -166,22 +166,18 @@ def score(
     )
 
 
-def score_share(
-    is_worthless: PerDocument, settings: BootstrapSettings = DEFAULT_BOOTSTRAP
-) -> Score:
-    """The share of documents that something holds of, between all of them and none.
+def score_share(holds: PerDocument, settings: BootstrapSettings = DEFAULT_BOOTSTRAP) -> Score:
+    """The share of documents that something holds of, between none and all of them.
 
     The interval is Wilson's: a bootstrap of a share of 0 or 1 has no width, whatever the number of
     documents.
     """
-    kept = _asked(is_worthless)[:, 0]
-    interval = NO_INTERVAL
+    kept = _asked(holds)[:, 0]
+    share, interval = np.nan, NO_INTERVAL
     if len(kept):
-        low, high = wilson(float(kept.sum()), len(kept), settings.level)
-        interval = (1 - high, 1 - low)
-    share = float(kept.mean()) if len(kept) else np.nan
-    left_out = len(is_worthless) - len(kept)
-    return Score(share, 1.0, 0.0, 1 - share, interval, (-1.0, -1.0), len(kept), left_out)
+        share = float(kept.mean())
+        interval = wilson(float(kept.sum()), len(kept), settings.level)
+    return Score(share, 0.0, 1.0, share, interval, (1.0, 1.0), len(kept), len(holds) - len(kept))
 
 
 def wilson(count: float, of: int, level: float = 0.95) -> Interval:

@@ -89,7 +89,7 @@ def _share(test: TestResult) -> str:
     """'7% of 300 documents (4% to 10%)'."""
     low, high = test.score.interval
     ends = f"{max(1 - high, 0.0):.0%} to {max(1 - low, 0.0):.0%}"
-    return f"{test.score.value:.0%} of {test.score.documents:,} documents ({ends})"
+    return f"{1 - test.score.value:.0%} of {test.score.documents:,} documents ({ends})"
 
 
 def _tolerated(audit: Audit) -> float:

@@ -14,7 +14,7 @@ What a heat map claims: these words, in this order, are what the decision rests 
 *judged*, each by a cut that is a tolerable dose, found on models with a known answer
 (`heedful calibrate`; the cuts ship with the package):
 
-    false pictures  telling    in at most 15% of the documents the top words matter less than half
+    true pictures   telling    in at most 15% of the documents the top words matter less than half
                                as much as the best words that could be found (--tolerate)
     look away       decisive   at most 45% of the decision, in log-odds, reaches the output past
                                the weights; asked where a model can decide with other weights, and

@@ -11,7 +11,7 @@ from heedful.auditing.audit_tests import DOSES
 from heedful.auditing.operating_points import OperatingPoints
 from heedful.auditing.results import Audit
 from heedful.auditing.verdict import Verdict
-from heedful.calibration.exact import TRUTH, bert_job
+from heedful.calibration.exact_jobs import TRUTH, bert_job, exact_job
 from heedful.calibration.ground_truth import (
     Known,
     Looked,
@@ -162,7 +162,7 @@ def _exact(
             behind, after = bert.name, (bert.name,)
         name = folder_name(f"exact-{member.name}".replace(", ", "-").replace(" ", "-"))
         place = None if behind is None else str((trained.folder / behind).absolute())
-        jobs[name] = member.exact.job(name, data, audit, place, after)
+        jobs[name] = exact_job(member.exact, name, data, audit, place, after)
         of_member.append((member, name))
     budget = Budget(cores, None)
     engine, budget = engine_for(on, None, budget, "cpu")

@@ -1,35 +1,17 @@
 """Models whose answer is exact: built ones, and pictures of known truth beside trained ones.
 
-Each is audited in a job of its own, which also writes down what is true of it (`truth.json`):
-doses, which are shares, counted on the very documents that were audited.
+`exact_jobs.py` audits them.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
+from heedful.auditing.subjects.base import Architecture
+from heedful.calibration.built import BuiltModel
+from heedful.calibration.pictures import Picture
 
-from heedful.auditing.results import Audit
-from heedful.auditing.run_audit import AuditPlan, prepare_audit
-from heedful.auditing.subjects.base import Architecture, Subject
-from heedful.auditing.subjects.function import PlainSubject
-from heedful.auditing.subjects.modules.subject import ModuleSubject
-from heedful.calibration.built import BuiltAdapter, BuiltModel
-from heedful.calibration.pictures import Picture, evidence_of, pictured
-from heedful.jobs.job import Job, Tell
-from heedful.runs import RunFolder, folder_name
-from heedful.sweeps.steps import AuditStep
-from heedful.text.documents import Corpus
-from heedful.training.task import find_corpus
-from heedful.training.trained import Trained, WordWeights
-
-TRUTH = "truth.json"
-BERT = "bert"  # names of the jobs that train one begin so
-PLACED: tuple[Architecture, ...] = (
-    "transformer",
-)  # whose own attention says nothing that is known
+PLACED: tuple[Architecture, ...] = ("transformer",)  # whose own attention says nothing known
 
 
 @dataclass(frozen=True)
@@ -42,13 +24,6 @@ class Exact:
     picture: Picture = field(default_factory=Picture)
     doses: Mapping[str, float] = field(default_factory=dict)  # that are known from the kind alone
 
-    def job(
-        self, name: str, data: str, audit: AuditStep, behind: str | None, after: tuple[str, ...]
-    ) -> Job:
-        """The job that audits it on a corpus; `behind` is the folder of a trained model."""
-        arguments = {"exact": asdict(self), "data": data, "audit": audit}
-        return Job(name, audit_exact, arguments, after, beside={"behind": behind})
-
 
 def read_exact(plain: Mapping[str, Any]) -> Exact:
     """The inverse of `asdict`."""
@@ -60,90 +35,3 @@ def read_exact(plain: Mapping[str, Any]) -> Exact:
         Picture(**picture),
         dict(plain["doses"]),
     )
-
-
-def bert_job(data: str, seed: int) -> Job:
-    """The job that trains a small BERT on a corpus."""
-    name = folder_name(f"{BERT}-{data}-seed{seed}".replace(":", "-").replace("=", "-"))
-    return Job(name, train_bert, {"data": data, "seed": seed})
-
-
-def train_bert(folder: Path, tell: Tell, *, data: str, seed: int) -> None:
-    """Train it in its folder."""
-    from heedful.calibration.tiny_bert import train_tiny_bert
-
-    tell(0.0, "training a small BERT")
-    train_tiny_bert(folder, find_corpus(data), seed)
-
-
-def audit_exact(
-    folder: Path,
-    tell: Tell,
-    *,
-    exact: Mapping[str, Any],
-    data: str,
-    audit: AuditStep,
-    behind: str | None,
-) -> None:
-    """Audit an exact model on the test part of a corpus, and write down what is true of it."""
-    kind, corpus = read_exact(exact), find_corpus(data)
-    evidence = evidence_of(corpus.test)
-    subject = pictured(_behind(kind, corpus, behind), kind.picture, evidence)
-    plan = AuditPlan(audit.settings, audit.ask or None, audit.documents, include_trained=True)
-    result = prepare_audit(subject, corpus.test, plan, about={"name": kind.name}).run()
-    result.save(folder)
-    RunFolder(folder).write_json(TRUTH, true_doses(kind, result))
-
-
-def true_doses(kind: Exact, result: Audit) -> dict[str, float]:
-    """The doses of a model on the documents that it was audited on."""
-    doses = dict(kind.doses)
-    if not kind.picture.is_own:
-        is_false = kind.picture.is_false(result.texts, result.predictions)
-        doses["false-documents"] = float(is_false.mean())
-        doses["written-choice"] = doses["false-documents"] if kind.picture.is_written else 0.0
-        if kind.architecture in ("module", "classifier"):
-            doses["bypass"] = doses["false-documents"]
-    if kind.model.shown == "function-words":
-        adapter = BuiltAdapter(kind.model, 2)
-        is_written = adapter.is_written([text.split() for text in result.texts])
-        doses["written-choice"] = float(np.mean(is_written))
-    return doses
-
-
-def _behind(kind: Exact, corpus: Corpus, folder: str | None) -> Subject:
-    """The subject that decides."""
-    if kind.architecture in ("module", "function"):
-        labels = sorted(set(map(str, corpus.train.labels)))
-        adapter = BuiltAdapter(kind.model, len(labels))
-        return ModuleSubject(adapter) if kind.architecture == "module" else as_function(adapter)
-    assert folder is not None
-    if kind.architecture == "classifier":
-        from heedful.auditing.subjects.classifier import ClassifierSubject
-
-        return ClassifierSubject(Trained.load(folder, "cpu"))
-    from heedful.auditing.subjects.huggingface.loading import load_transformer
-    from heedful.auditing.subjects.huggingface.subject import subject_of
-    from heedful.readouts import readouts
-
-    loaded = load_transformer(folder)
-    return subject_of(loaded.model, readouts.make("last-cls"), loaded.classes)
-
-
-def as_function(adapter: BuiltAdapter) -> PlainSubject:
-    """A built model as a function from texts to probabilities, with its weights beside it."""
-    module = ModuleSubject(adapter)
-
-    def predict(texts: list[str]) -> np.ndarray:
-        found = np.full((len(texts), len(adapter.classes)), 1 / len(adapter.classes))
-        some = [row for row, text in enumerate(texts) if text.split()]
-        if some:
-            found[some] = module.read([texts[row] for row in some]).probabilities
-        return found
-
-    def attend(texts: list[str]) -> list[WordWeights]:
-        reading = module.read(texts)
-        rows = zip(texts, reading.offsets, reading.weights, strict=True)
-        return [WordWeights(text, at, weights[: len(at)]) for text, at, weights in rows]
-
-    return PlainSubject(predict, attend, adapter.classes)

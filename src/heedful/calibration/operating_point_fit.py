@@ -121,19 +121,24 @@ def fit_cuts(known: Sequence[Known], resamples: int = RESAMPLES) -> dict[str, di
 
 def judge_elsewhere(known: Sequence[Known], models: Iterable[Looked]) -> list[Judged]:
     """The verdict on every model, by cuts fitted without its kind."""
-    models = [model for model in models if not model.left_out]
-    of_member: dict[str, list[Known]] = {}
-    for one in known:
-        of_member.setdefault(one.member, []).append(one)
+    models = list(models)
     judged = []
     for kind in dict.fromkeys(model.kind for model in models):
         cuts = fit_cuts([one for one in known if one.kind != kind], resamples=0)
-        judged += [
-            judge_model(model, of_member.get(model.member, []), cuts)
-            for model in models
-            if model.kind == kind
-        ]
+        judged += judge_models(known, [model for model in models if model.kind == kind], cuts)
     return judged
+
+
+def judge_models(known: Sequence[Known], models: Iterable[Looked], cuts: Cuts) -> list[Judged]:
+    """The verdict on every model that was not left out, by these cuts."""
+    of_member: dict[str, list[Known]] = {}
+    for one in known:
+        of_member.setdefault(one.member, []).append(one)
+    return [
+        judge_model(model, of_member.get(model.member, []), cuts)
+        for model in models
+        if not model.left_out
+    ]
 
 
 def judge_model(model: Looked, known: Sequence[Known], cuts: Cuts) -> Judged:

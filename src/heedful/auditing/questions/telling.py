@@ -49,9 +49,9 @@ BEST_OF = ("leave-one-out", "gradient-x-input", "contribution")
 GREEDY, ALONE = "greedy erasure", "words alone"
 ERASER, VAT = "DeYoung et al. 2020 (ERASER)", "Zhou et al. (VAT)"
 RANKINGS = "20 random rankings of all words"
-FALSE_PICTURES = AuditTest(
-    "false pictures", "lower", "ours, beside ERASER", "every document",
-    "no document", "is_false_picture", is_compared=True, is_usual_column=True,
+TRUE_PICTURES = AuditTest(
+    "true pictures", "higher", "ours, beside ERASER", "no document",
+    "every document", "is_true_picture", is_compared=True, is_usual_column=True,
     dose="false-documents",
 )  # fmt: skip
 TRUE_PICTURE = 0.5  # of the way from random rankings to the best one; below, a picture is false
@@ -85,7 +85,7 @@ class Telling(Question):
     name = "telling"
     place = 4
     asks = "Take its top words away: does the decision fall? Keep only them: does it stand?"
-    tests = (FALSE_PICTURES, *TESTS.values())
+    tests = (TRUE_PICTURES, *TESTS.values())
 
     def measure(self, group: DocumentGroup) -> Measured:
         """Every test for attention, each candidate of the ceiling, and random rankings.
@@ -126,9 +126,9 @@ class Telling(Question):
         return Measured(named, _curves(group, sample, on_curves | {"random": at_random[0]}))
 
     def conclude(self, found: Findings) -> Conclusion:
-        """The share of false pictures, and each test between random rankings and the best."""
+        """The share of true pictures, and each test between random rankings and the best."""
         columns = found.columns
-        tests = [_false_pictures(found)]
+        tests = [_true_pictures(found)]
         for name, test in TESTS.items():
             if np.isnan(columns[f"{name}_attention"]).all():
                 continue  # accuracy needs labels
@@ -178,9 +178,12 @@ def _pictures(
     is_silent = best <= LEAST_SPREAD * margin
     best = np.where(best - floor > LEAST_SPREAD * margin, best, np.nan)  # NaN: all do as well
     picture = _between(named[f"{FALL}_{ATTENTION}"], floor, best)
-    is_false = np.where(is_silent & (points > 0), 1.0, _is_false(picture))
-    silent = {"is_silent": is_silent.astype(np.float64)}
-    return {f"{FALL}_best": best, "picture": picture, "is_false_picture": is_false, **silent}
+    return {
+        f"{FALL}_best": best,
+        "picture": picture,
+        "is_true_picture": np.where(is_silent & (points > 0), 0.0, _is_true(picture)),
+        "is_silent": is_silent.astype(np.float64),
+    }
 
 
 def _points(reading: Reading) -> Column:
@@ -195,29 +198,28 @@ def _between(fall: Column, floor: Column, best: Column) -> Column:
     return (fall - floor) / (best - floor)
 
 
-def _is_false(picture: Column) -> Column:
+def _is_true(picture: Column) -> Column:
     """1 or 0; NaN where there is no picture to judge."""
-    return np.where(np.isnan(picture), np.nan, picture < TRUE_PICTURE)
+    return np.where(np.isnan(picture), np.nan, picture >= TRUE_PICTURE)
 
 
-def _false_pictures(found: Findings) -> TestResult:
-    is_false = found.columns["is_false_picture"]
+def _true_pictures(found: Findings) -> TestResult:
     silent = int(np.nansum(found.columns["is_silent"]))
     note = f"{counted(silent, 'silent document')}: no words carry the decision there"
-    shown = score_share(is_false, found.settings.bootstrap)
-    return found.judged(FALSE_PICTURES, shown, note=note if silent else "")
+    shown = score_share(found.columns["is_true_picture"], found.settings.bootstrap)
+    return found.judged(TRUE_PICTURES, shown, note=note if silent else "")
 
 
 def _class_table(found: Findings) -> Table:
     """False pictures by predicted class."""
-    is_false, prediction = found.columns["is_false_picture"], found.prediction
+    is_true, prediction = found.columns["is_true_picture"], found.prediction
     rows = []
     for number, name in enumerate(found.subject.classes):
-        some = score_share(is_false[prediction == number], found.settings.bootstrap)
+        some = score_share(is_true[prediction == number], found.settings.bootstrap)
         low, high = some.interval
         rows.append(
             {
-                "class": str(name), "false_pictures": some.value,
+                "class": str(name), "false_pictures": 1 - some.value,
                 "low": 1 - high, "high": 1 - low, "documents": some.documents,
             }
         )  # fmt: skip
@@ -382,7 +384,7 @@ def _measure_table(found: Findings) -> Table:
             np.where(sampled, columns[f"sufficiency_{measure}"], np.nan), rng, bootstrap
         )
         falls = (columns[f"{FALL}_{name}"] for name in (measure, "random", "best"))
-        false = score_share(_is_false(_between(*falls)), bootstrap)
+        true = score_share(_is_true(_between(*falls)), bootstrap)
         rows.append(
             {
                 "measure": measure, "comprehensiveness": mean.mean,
@@ -390,8 +392,8 @@ def _measure_table(found: Findings) -> Table:
                 "over_attention": over.mean, "over_attention_low": over.interval[0],
                 "over_attention_high": over.interval[1],
                 "sufficiency": kept.mean, "documents": mean.documents,
-                "false_pictures": false.value,
-                "false_low": 1 - false.interval[1], "false_high": 1 - false.interval[0],
+                "false_pictures": 1 - true.value,
+                "false_low": 1 - true.interval[1], "false_high": 1 - true.interval[0],
             }
         )  # fmt: skip
     return tuple(sorted(rows, key=lambda row: -row["comprehensiveness"]))
