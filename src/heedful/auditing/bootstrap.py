@@ -241,7 +241,8 @@ def _score(
 def _ratio(differences: Float[ndarray, "rows 2"]) -> Float[ndarray, " rows"]:
     """(value - floor) / (ceiling - floor); NaN where the controls coincide."""
     gain, spread = differences.T
-    return np.divide(gain, spread, out=np.full(len(gain), np.nan), where=spread != 0)
+    is_apart = np.abs(spread) > np.finfo(np.float64).tiny  # dividing by less would overflow
+    return np.divide(gain, spread, out=np.full(len(gain), np.nan), where=is_apart)
 
 
 def _f1(means: Float[ndarray, "rows 2"]) -> Float[ndarray, " rows"]:

@@ -35,7 +35,7 @@ MASK_ONLY_ACCURACY = AuditTest(
 )  # fmt: skip
 WORD_CHOICE = AuditTest(
     "word choice", "lower", "ours, beside Bai et al.", "all that a choice of words could tell",
-    "0", "chosen_word_tells", dose="written-choice",
+    "0", dose="written-choice",
 )  # fmt: skip
 
 
