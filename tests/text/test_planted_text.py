@@ -47,7 +47,7 @@ def test_more_documents_than_there_are_texts_is_a_sentence():
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"classes": 9}, "classes should be 2 to 5, not 9"),
+        ({"classes": 11}, "classes should be 2 to 10, not 11"),
         ({"evidence_words": 6}, "cannot hold more evidence words than there are"),
     ],
 )

@@ -8,7 +8,7 @@ from torch.nn.functional import softplus
 
 import heedful
 from heedful.errors import ConfigError, DataError
-from heedful.importance.erasure import leave_one_out
+from heedful.importance import importances
 from heedful.model.default_tokens import blindfold
 from heedful.model.projections import projections
 from heedful.text.batching import Batches
@@ -111,7 +111,7 @@ def test_falls_are_leave_one_out_in_log_probability_without_dropout(options, cla
     model, batch = a_model(classes=classes, **options), a_batch(6, 4, 2, 1)
     target = predicted(model, batch)
     probability = model(batch).logits.softmax(dim=-1).gather(1, target.unsqueeze(1)).detach()
-    without = probability - leave_one_out(model, batch, target)
+    without = probability - importances["leave-one-out"](model, batch, target)
     model.dropout.p = 0.5
     model.train()
     places = torch.arange(6).expand(4, 6)

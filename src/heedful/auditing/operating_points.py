@@ -250,7 +250,7 @@ def _verdict_sentence(found: Mapping[str, Any]) -> str:
         return _first_verdict_sentence(found)
     rates, said = found["all"], []
     for name, words in RATES.items():
-        if rate := rates.get(name):
+        if (rate := rates.get(name)) and rate["value"] is not None:
             ends = f"{rate['low']:.0%} to {rate['high']:.0%}"
             said.append(f"{words} {rate['value']:.0%} ({ends}) of {rate['models']}")
     if not said:

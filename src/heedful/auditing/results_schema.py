@@ -82,6 +82,13 @@ class Flips(TypedDict):
     share: float
 
 
+ClassRow = TypedDict(
+    "ClassRow",
+    {"class": str, "false_pictures": Number, "low": Number, "high": Number, "documents": int},
+)
+"""False pictures of one predicted class."""
+
+
 class Row(TypedDict, total=False):
     """A row of any other table: a column of one name has one type in all of them."""
 
@@ -122,7 +129,7 @@ class Evidence(TypedDict, total=False):
     flips: list[Flips]
     curves: list[Row]
     measures: list[Row]
-    classes: list[Row]
+    classes: list[ClassRow]
     words: list[Row]
     frontier: list[Row]
 

@@ -3,6 +3,7 @@
 Made from a saved audit alone, so that report, terminal and page say the same.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -52,7 +53,9 @@ def exceptions(audit: Audit) -> list[str]:
     return [
         f"{row['class']} (false on {row['false_pictures']:.0%} of {row['documents']:,})"
         for row in audit.evidence.get("classes", ())
-        if row["documents"] >= FEWEST and row["low"] is not None and row["low"] > tolerated
+        if None not in (row["low"], row["false_pictures"])
+        and row["documents"] >= FEWEST
+        and row["low"] > tolerated
     ]
 
 
@@ -75,14 +78,22 @@ def _sentences(audit: Audit, pictures: TestResult, point: OperatingPoint) -> Ite
     if named := exceptions(audit):
         yield f"{'Except for' if audit.verdict == 'may' else 'Worst for'}: {', '.join(named)}."
     if silent := _silent(audit):
-        on = counted(silent, "document")
-        yield f"On {on} no words carry the decision: show no picture there."
+        on, mostly = counted(len(silent), "document"), _mostly(audit, silent)
+        yield f"On {on}{mostly} no words carry the decision: show no picture there."
 
 
-def _silent(audit: Audit) -> int:
-    """Documents whose decision no words carry."""
+def _silent(audit: Audit) -> list[int]:
+    """The places of documents whose decision no words carry."""
     silent = audit.columns.get("is_silent")
-    return 0 if silent is None else int(np.nansum(silent))
+    return [] if silent is None else np.flatnonzero(silent == 1).tolist()
+
+
+def _mostly(audit: Audit, silent: list[int]) -> str:
+    """Classes that are decided by the absence of words: most of their documents are silent."""
+    of_class = Counter(audit.predictions)
+    quiet = Counter(audit.predictions[place] for place in silent)
+    named = [name for name, count in quiet.items() if count > of_class[name] / 2]
+    return f" (most of those predicted {' or '.join(named)})" if named else ""
 
 
 def _share(test: TestResult) -> str:

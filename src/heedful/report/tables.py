@@ -292,7 +292,7 @@ def by_class(audit: Audit) -> list[tuple[str, str, str, int]]:
         (row["class"], f"{row['false_pictures']:.0%}", f"{row['low']:.0%} to {row['high']:.0%}",
          row["documents"])
         for row in audit.evidence.get("classes", ())
-        if row["documents"]
+        if None not in (row["false_pictures"], row["low"], row["high"])
     ]  # fmt: skip
 
 

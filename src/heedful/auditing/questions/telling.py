@@ -4,10 +4,9 @@ Attention has no sign, so words that speak against the decision are deleted last
 in random rankings alike (`WordEffects.opposing_last`); measures that have a sign rank as they are.
 A document's *picture* is scored by itself: how far the log-odds fall without its top words, down to
 where the decision is lost, between random rankings and the best ranking found for this document.
-Where even that one hardly moves the decision, no words carry it: the document is *silent*. A
-picture of it is false if it points at some words all the same; a flat one says nothing. Sparse
-attention says nothing of the order of words without weight, so of no ranking are more words deleted
-than have weight.
+Where even that one hardly moves the decision, no words carry it: the document is *silent*, and no
+picture of it is true or false. Sparse attention says nothing of the order of words without weight,
+so of no ranking are more words deleted than have weight.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -40,7 +39,6 @@ from heedful.auditing.questions.base import (
     questions,
 )
 from heedful.auditing.results import Column, Table, TestResult
-from heedful.auditing.subjects.base import Reading
 from heedful.auditing.subjects.erasure import Ranking, erase_greedily, predict_sets, tops_of_size
 from heedful.errors import counted
 
@@ -55,7 +53,6 @@ TRUE_PICTURES = AuditTest(
     dose="false-documents",
 )  # fmt: skip
 TRUE_PICTURE = 0.5  # of the way from random rankings to the best one; below, a picture is false
-POINTS = 0.5  # of a document's words: weights that spread over fewer point at them
 LEAST_SPREAD = 0.1  # of what there is to lose: where rankings differ less, a document is silent
 TESTS = {
     name: AuditTest(
@@ -119,7 +116,7 @@ class Telling(Question):
             named[name] = np.full(len(reading.weights), np.nan)
             named[name][sample] = column
         margin = effects.whole - effects.lost_at
-        named |= _pictures(named, [*rankings, GREEDY], margin, _points(reading))
+        named |= _pictures(named, [*rankings, GREEDY], margin)
         if not len(sample):
             return Measured(named, _empty_curves(group))
         on_curves = {name: rankings[name] for name in rankings if name in ON_CURVES}
@@ -163,11 +160,9 @@ def _greedy(group: DocumentGroup, sample: Rows) -> Ranking:
 
 
 def _pictures(
-    named: Mapping[str, Column], candidates: Iterable[str], margin: Column, points: Column
+    named: Mapping[str, Column], candidates: Iterable[str], margin: Column
 ) -> dict[str, Column]:
     """How true each document's picture is, and which are false; NaN of a silent document.
-
-    Of silent documents those pictures are false that point at some words (`points`).
 
     picture = (fall without attention's top words - random) / (best - random)
 
@@ -181,16 +176,9 @@ def _pictures(
     return {
         f"{FALL}_best": best,
         "picture": picture,
-        "is_true_picture": np.where(is_silent & (points > 0), 0.0, _is_true(picture)),
+        "is_true_picture": _is_true(picture),
         "is_silent": is_silent.astype(np.float64),
     }
-
-
-def _points(reading: Reading) -> Column:
-    """1 if the weights point at some words: as many even weights would lie on less than half."""
-    logs = np.log(np.where(reading.weights > 0, reading.weights, 1.0))
-    even = np.exp(-(reading.weights * logs).sum(axis=1))
-    return (even < POINTS * reading.is_token.sum(axis=1)).astype(np.float64)
 
 
 def _between(fall: Column, floor: Column, best: Column) -> Column:
