@@ -108,7 +108,7 @@ def test_every_judged_test_has_a_cut_for_each_kind_of_model(made):
 def test_a_dose_curve_has_a_point_per_model_the_tolerated_dose_and_the_cuts(made):
     drawn = figures(made)
     assert list(drawn) == ["look-away", "true-pictures", "ranking"]
-    datasets = list(drawn["false-pictures"].chart.to_dict()["datasets"].values())
+    datasets = list(drawn["true-pictures"].chart.to_dict()["datasets"].values())
     points = next(rows for rows in datasets if "score" in rows[0])
     assert len(points) == 40  # trained models have no dose
     assert [row["dose"] for rows in datasets for row in rows if len(row) == 1] == [0.15]
