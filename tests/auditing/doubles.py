@@ -26,8 +26,8 @@ def by_words(points: dict[str, float]):
     return predict
 
 
-def a_subject(points: dict[str, float], weigh=None) -> PlainSubject:
-    """A bag of words that shows weights: `weigh` of each word, uniform without."""
+def a_subject(points: dict[str, float], weigh=None, predict=None) -> PlainSubject:
+    """A bag of words (or `predict`) that shows weights: `weigh` of each word, uniform without."""
 
     def attend(texts: list[str]) -> list[WordWeights]:
         shown = []
@@ -36,4 +36,4 @@ def a_subject(points: dict[str, float], weigh=None) -> PlainSubject:
             shown.append(WordWeights(text, spans(text), raw / max(raw.sum(), 1e-9)))
         return shown
 
-    return PlainSubject(by_words(points), attend, ("bad", "good"))
+    return PlainSubject(predict or by_words(points), attend, ("bad", "good"))

@@ -9,6 +9,8 @@ from heedful.auditing.questions import AuditSettings, leak_free
 from heedful.auditing.subjects.modules.subject import ModuleSubject
 from heedful.calibration.built import BuiltAdapter, BuiltModel
 from heedful.text.datasets.planted import Planted
+from heedful.text.documents import Document, Documents
+from tests.auditing.doubles import a_subject
 
 
 @pytest.mark.parametrize(("most", "expected"), [(40, 40), (160, None)])
@@ -58,3 +60,14 @@ def test_words_that_say_what_they_say_wherever_they_stand_write_no_label(shown):
 def test_a_label_written_into_the_choice_in_half_of_the_documents_lies_between():
     half = BuiltModel(shown="function-words", written_share=0.5)
     assert 0.2 < word_choice(half, WITH_FUNCTION_WORDS).score.score < 0.8
+
+
+def test_words_of_equal_weight_share_in_being_chosen():
+    """Which of two equal ones comes first tells the label here, and the weights do not."""
+    begins = ("right left bad", "left right good")
+    texts = [f"{begins[number % 2]} n{number}" for number in range(60)]
+    subject = a_subject({"good": 1.0, "bad": -1.0}, lambda word: float(word in ("left", "right")))
+    documents = Documents(Document(text, None) for text in texts)
+    found = audit(subject, documents, AuditSettings(folds=2), ["leak-free"])
+    (test,) = [t for t in found.answer("leak-free").tests if t.name == "word choice"]
+    assert test.score.score == pytest.approx(1, abs=0.01)

@@ -33,9 +33,13 @@ def true_pictures(found):
     return found.answer("telling").tests[0]
 
 
-def pictures_of(subject, texts):
+def pictures(subject, texts):
     documents = Documents(Document(text, None) for text in texts)
-    return audit(subject, documents, FEW, ["telling"]).columns["picture"]
+    return audit(subject, documents, FEW, ["telling"]).columns
+
+
+def pictures_of(subject, texts):
+    return pictures(subject, texts)["picture"]
 
 
 def test_pictures_of_an_honest_model_of_mixed_evidence_are_true(mixed):
@@ -143,3 +147,86 @@ def test_sparse_attention_is_not_read_beyond_the_words_that_have_weight():
     text = "one two three four great good fine five six seven"
     assert pictures_of(strongest, [text]) == pytest.approx([1.0])
     assert pictures_of(weaker, [text])[0] < 0.5
+
+
+LONG = " ".join(f"filler{number}" for number in range(77))
+MANY = {f"clue{number}": 2.0**-number for number in range(4)}
+
+
+def showing(points, predict=None):
+    """A bag of words (or `predict`) whose picture gives words the weights of `points`."""
+    return a_subject(POINTS | MANY, lambda word: points.get(word, 0.001), predict)
+
+
+@pytest.mark.parametrize(
+    ("above", "truth"), [((), 1.0), (("filler0", "filler9"), 0.0), (tuple(LONG.split()[:5]), 0.0)]
+)
+def test_words_above_those_that_count_make_the_picture_of_a_long_document_false(above, truth):
+    """The top 5% of 81 words hold the clue wherever it stands among the first five."""
+    shown = {"great": 1.0} | {word: 2.0 + number for number, word in enumerate(above)}
+    found = pictures(showing(shown), [f"great one two three {LONG}"])
+    assert found["is_true_picture"].tolist() == [truth]
+
+
+def test_right_words_in_the_wrong_order_make_the_picture_of_a_long_document_false():
+    in_order = {word: 1 + points for word, points in MANY.items()}
+    reversed_order = {word: 1 - points / 2 for word, points in MANY.items()}
+    text = f"{' '.join(MANY)} {LONG}"
+    assert pictures_of(showing(in_order), [text]) == pytest.approx([1.0])
+    assert pictures_of(showing(reversed_order), [text])[0] < 0.4
+
+
+def undone(texts):
+    """Good if exactly one of two words is there: without both it is as with both."""
+    found = [("great" in text.split()) != ("good" in text.split()) for text in texts]
+    good = np.where(found, 0.95, 0.05)
+    return np.column_stack([1 - good, good])
+
+
+def test_of_two_words_that_undo_each_other_both_may_be_shown():
+    subject = showing({"great": 1.0, "good": 1.0}, undone)
+    found = pictures(subject, [f"great good one two three four number{n}" for n in range(4)])
+    assert found["is_true_picture"].tolist() == [1.0] * 4
+
+
+def test_a_picture_of_words_against_the_decision_is_false():
+    text = "great great good awful one two three four"
+    honest = showing({"great": 1.0, "good": 0.5, "awful": 1.0})
+    other_side = showing({"great": 0.1, "good": 0.05, "awful": 1.0})
+    assert pictures(honest, [text])["is_true_picture"].tolist() == [1.0]
+    assert pictures(other_side, [text])["is_true_picture"].tolist() == [0.0]
+
+
+def choosing(texts):
+    """Decides by `great` or `awful`, through "the" or "of": without either of them by nothing."""
+    rows = []
+    for text in texts:
+        words = set(text.split())
+        chosen = "the" if "great" in words else "of" if "awful" in words else ""
+        rows.append(0.5 if chosen not in words else {"the": 0.95, "of": 0.05}[chosen])
+    good = np.array(rows)
+    return np.column_stack([1 - good, good])
+
+
+def test_a_picture_that_hides_a_word_as_important_as_any_is_false():
+    text = "great the of one two three four five"
+    assert pictures(showing({"great": 1, "the": 1}, choosing), [text])["is_true_picture"] == [1.0]
+    assert pictures(showing({"the": 1}, choosing), [text])["is_true_picture"] == [0.0]
+
+
+def saying_it_often(texts):
+    """Good if any of its words says so."""
+    good = np.array([0.95 if "great" in text.split() else 0.05 for text in texts])
+    return np.column_stack([1 - good, good])
+
+
+def test_where_no_deletion_moves_the_decision_a_picture_must_show_what_does():
+    text = "great " * 16 + "one two three four"
+    shows_it, hides_it = (
+        pictures(showing(points, saying_it_often), [text])
+        for points in ({"great": 1.0}, {"one": 1.0, "two": 1.0})
+    )
+    assert shows_it["is_silent"].tolist() == [1.0]
+    assert np.isnan(shows_it["is_true_picture"]).all()
+    assert hides_it["is_silent"].tolist() == [0.0]
+    assert hides_it["is_true_picture"].tolist() == [0.0]

@@ -27,6 +27,7 @@ from heedful.training.settings import Settings
 Patterns = Float[ndarray, "documents features"]
 APPROXIMATORS = ("approximator-chosen", "approximator-others")
 SMALLEST_SHARE = 1e-3  # probabilities are kept this far from 0, so that no document outweighs all
+TIED = 1e-6  # weights that differ by less than this share are equal
 TREE_DOCUMENTS = 5000  # that a tree of the classifier is shown, at most
 
 MASK_ONLY_ACCURACY = AuditTest(
@@ -133,47 +134,51 @@ def _number(word: str) -> int:
 def _words_and_chosen(
     reading: Reading,
 ) -> tuple[Int[ndarray, " words"], dict[str, ndarray]]:
-    """Every different word of each document, as a number, and whether it got the most weight."""
+    """Every different word of each document, as a number, and its share in being chosen.
+
+    Words of equal weight share: which of them comes first in the text says nothing.
+    """
     document: list[int] = []
     word: list[int] = []
-    is_chosen: list[bool] = []
-    top = np.where(reading.is_token, reading.weights, -1.0).argmax(axis=1)
+    share: list[float] = []
+    highest = np.where(reading.is_token, reading.weights, -1.0).max(axis=1, initial=-1.0)
     for row, (text, offsets) in enumerate(zip(reading.texts, reading.offsets, strict=True)):
         numbers = [_number(text[start:end]) for start, end in offsets.tolist()]
-        chosen_word = numbers[top[row]] if numbers else None
+        near = np.isclose(reading.weights[row, : len(numbers)], highest[row], rtol=TIED, atol=0)
+        chosen_words = {number for number, is_near in zip(numbers, near, strict=True) if is_near}
         for number in dict.fromkeys(numbers):
             document.append(row)
             word.append(number)
-            is_chosen.append(number == chosen_word)
+            share.append((number in chosen_words) / max(len(chosen_words), 1))
     return np.array(document, np.int64), {
         "word": np.array(word, np.int64),
-        "is_chosen": np.array(is_chosen, np.float32),
+        "chosen_share": np.array(share, np.float32),
     }
 
 
 def _word_choice(found: Findings) -> TestResult:
     """How much more the chosen words tell of the prediction by being chosen."""
     words, document = found.measured.words, found.measured.document
-    prediction, is_chosen = found.prediction, words["is_chosen"] > 0
+    prediction, share = found.prediction, words["chosen_share"].astype(np.float64)
     _, word = np.unique(words["word"], return_inverse=True)
-    classes = len(found.subject.classes)
+    answer, classes = prediction[document], len(found.subject.classes)
     shape = (int(word.max(initial=-1)) + 1, classes)
     present, chosen_in = np.zeros(shape), np.zeros(shape)
-    np.add.at(present, (word, prediction[document]), 1)
-    np.add.at(chosen_in, (word[is_chosen], prediction[document[is_chosen]]), 1)
-    tells = np.full(len(prediction), np.nan)
-    own, at = document[is_chosen], word[is_chosen]
-    answer = prediction[own]
-    tells[own] = 0.0
-    elsewhere = chosen_in[at].sum(axis=1) > 1  # one document says nothing of a choice
-    own, at, answer = own[elsewhere], at[elsewhere], answer[elsewhere]
-    of_chosen, of_present = (  # of the other documents
-        (counts[at, answer] - 1) / (counts[at].sum(axis=1) - 1) for counts in (chosen_in, present)
-    )
-    tells[own] = of_chosen - of_present
+    np.add.at(present, (word, answer), 1)
+    np.add.at(chosen_in, (word, answer), share)
+    # Of the other documents: one by itself says nothing of a choice.
+    others, others_chosen = present[word].sum(axis=1) - 1, chosen_in[word].sum(axis=1) - share
+    is_asked = (share > 0) & (others_chosen > TIED)
+    of_present = (present[word, answer] - 1) / np.maximum(others, 1)
+    of_chosen = (chosen_in[word, answer] - share) / np.where(is_asked, others_chosen, 1)
+    tells = np.zeros(len(prediction))
+    np.add.at(tells, document, np.where(is_asked, share * (of_chosen - of_present), 0.0))
+    has_words = np.bincount(document, minlength=len(prediction)) > 0
     shares = np.bincount(prediction, minlength=classes) / max(len(prediction), 1)
-    note = f"{elsewhere.sum():,} documents share their top word with another"
-    return found.test(WORD_CHOICE, tells, 1 - shares[prediction], 0.0, note=note)
+    asked = len(np.unique(document[is_asked]))
+    note = f"{asked:,} documents share their top word with another"
+    value = np.where(has_words, tells, np.nan)
+    return found.test(WORD_CHOICE, value, 1 - shares[prediction], 0.0, note=note)
 
 
 def _too_few(counts: Int[ndarray, " labels"], folds: int) -> str:

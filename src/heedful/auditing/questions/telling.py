@@ -2,15 +2,12 @@
 
 Attention has no sign, so words that speak against the decision are deleted last, in attention and
 in random rankings alike (`WordEffects.opposing_last`); measures that have a sign rank as they are.
-A document's *picture* is scored by itself: how far the log-odds fall without its top words, down to
-where the decision is lost, between random rankings and the best ranking found for this document.
-Where even that one hardly moves the decision, no words carry it: the document is *silent*, and no
-picture of it is true or false. Sparse attention says nothing of the order of words without weight,
-so of no ranking are more words deleted than have weight.
+Each document's *picture* is judged by itself (`heedful.auditing.pictures`). Where even the best
+ranking hardly moves the decision, no words carry it: the document is *silent*.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -28,6 +25,17 @@ from heedful.auditing.metrics.erasure import (
 )
 from heedful.auditing.metrics.log_odds import log_odds
 from heedful.auditing.metrics.top import top_k
+from heedful.auditing.pictures import (
+    Deleting,
+    Steps,
+    is_hidden,
+    is_true,
+    largest_so_far,
+    misses_a_word,
+    numbers_to_delete,
+    place_between,
+    shows_the_other_side,
+)
 from heedful.auditing.questions.base import (
     LEAVE_ONE_OUT,
     Conclusion,
@@ -40,6 +48,7 @@ from heedful.auditing.questions.base import (
 )
 from heedful.auditing.results import Column, Table, TestResult
 from heedful.auditing.subjects.erasure import Ranking, erase_greedily, predict_sets, tops_of_size
+from heedful.auditing.word_effects import SLIGHT
 from heedful.errors import counted
 
 # What the ceiling is chosen from. Leave-one-out alone fails where two words say the same.
@@ -52,8 +61,7 @@ TRUE_PICTURES = AuditTest(
     "every document", "is_true_picture", is_compared=True, is_usual_column=True,
     dose="false-documents",
 )  # fmt: skip
-TRUE_PICTURE = 0.5  # of the way from random rankings to the best one; below, a picture is false
-LEAST_SPREAD = 0.1  # of what there is to lose: where rankings differ less, a document is silent
+FALL_DRAWS = 10  # random rankings that the falls are compared with
 TESTS = {
     name: AuditTest(
         name, metrics[name].better, paper, RANKINGS,
@@ -98,12 +106,6 @@ class Telling(Question):
         } | {
             measure: _ranking(group, measure) for measure in BEST_OF if measure in subject.measures
         }
-        # Over all words: within the support of sparse attention there may be nothing to rank.
-        draws = group.rng.random((settings.random_draws, *reading.weights.shape))
-        at_random = [effects.opposing_last(draw) for draw in draws]
-        columns = _tested(group, everyone, [*rankings.values(), *at_random])
-        named = _named(columns[: len(rankings)], rankings)
-        named |= _named([np.mean(columns[len(rankings) :], axis=0)], ["random"])
         further = {}
         if len(sample):
             further = {GREEDY: _greedy(group, sample)} | {
@@ -111,16 +113,36 @@ class Telling(Question):
                 for measure in subject.measures
                 if measure not in rankings and measure != "random"
             }
-        of_sample = _tested(group, sample, list(further.values())) if further else []
-        for name, column in _named(of_sample, further).items():
-            named[name] = np.full(len(reading.weights), np.nan)
-            named[name][sample] = column
-        margin = effects.whole - effects.lost_at
-        named |= _pictures(named, [*rankings, GREEDY], margin)
+        # Over all words: within the support of sparse attention there may be nothing to rank.
+        draws = group.rng.random((settings.random_draws, *reading.weights.shape))
+        at_random = [effects.opposing_last(draw) for draw in draws]
+        numbers = _numbers(group)
+        of_all = _tested(group, everyone, list(rankings.values()), numbers)
+        of_sample = _tested(group, sample, list(further.values()), numbers) if further else []
+        falls = {name: fall for name, (fall, _) in zip(rankings, of_all, strict=True)}
+        falls |= {
+            name: _spread(fall, sample, len(everyone))
+            for name, (fall, _) in zip(further, of_sample, strict=True)
+        }
+        best = np.fmax.reduce([falls[name] for name in (*rankings, GREEDY) if name in falls])
+        deleting = Deleting(numbers, best)
+        # What random rankings need not be asked for is left out: most of the cost is theirs.
+        of_draws = _tested(group, everyone, at_random[:FALL_DRAWS], deleting.counted_numbers)
+        of_draws += _tested(group, everyone, at_random[FALL_DRAWS:])
+        floor = np.mean([fall for fall, _ in of_draws[:FALL_DRAWS]], axis=0)
+        columns = {f"{FALL}_{name}": deleting.mean(fall) for name, fall in falls.items()}
+        columns[f"{FALL}_random"] = deleting.mean(floor)
+        columns |= _named([tests for _, tests in of_all], rankings)
+        columns |= _named([np.mean([tests for _, tests in of_draws], axis=0)], ["random"])
+        columns |= {
+            name: _spread(column, sample, len(everyone))
+            for name, column in _named([tests for _, tests in of_sample], further).items()
+        }
+        columns |= _pictures(group, columns, deleting)
         if not len(sample):
-            return Measured(named, _empty_curves(group))
+            return Measured(columns, _empty_curves(group))
         on_curves = {name: rankings[name] for name in rankings if name in ON_CURVES}
-        return Measured(named, _curves(group, sample, on_curves | {"random": at_random[0]}))
+        return Measured(columns, _curves(group, sample, on_curves | {"random": at_random[0]}))
 
     def conclude(self, found: Findings) -> Conclusion:
         """The share of true pictures, and each test between random rankings and the best."""
@@ -159,36 +181,44 @@ def _greedy(group: DocumentGroup, sample: Rows) -> Ranking:
     return erase_greedily(group.judge, group.reading, sample, lost, words, candidates)
 
 
+def _numbers(group: DocumentGroup) -> Steps:
+    """How many words are deleted for the falls of a ranking."""
+    reading, effects = group.reading, group.effects_by(group.judge)
+    ranked = (reading.support & ~effects.is_opposing).sum(axis=1)
+    return numbers_to_delete(reading.is_token.sum(axis=1), ranked, group.settings.fractions)
+
+
 def _pictures(
-    named: Mapping[str, Column], candidates: Iterable[str], margin: Column
+    group: DocumentGroup, columns: Mapping[str, Column], deleting: Deleting
 ) -> dict[str, Column]:
-    """How true each document's picture is, and which are false; NaN of a silent document.
-
-    picture = (fall without attention's top words - random) / (best - random)
-
-    `margin` is what there is to lose: the log-odds above those at which the decision is lost.
-    """
-    falls = [named[f"{FALL}_{name}"] for name in candidates if f"{FALL}_{name}" in named]
-    best, floor = np.fmax.reduce(falls), named[f"{FALL}_random"]
-    is_silent = best <= LEAST_SPREAD * margin
-    best = np.where(best - floor > LEAST_SPREAD * margin, best, np.nan)  # NaN: all do as well
-    picture = _between(named[f"{FALL}_{ATTENTION}"], floor, best)
+    """How true each document's picture is, and which are false; NaN of a silent document."""
+    effects, weights = group.effects_by(group.judge), group.reading.weights
+    margin = effects.whole - effects.lost_at  # what there is to lose
+    best, floor = deleting.mean(deleting.best), columns[f"{FALL}_random"]
+    best = np.where(best - floor > SLIGHT * margin, best, np.nan)  # NaN: all rankings do as well
+    picture = place_between(columns[f"{FALL}_{ATTENTION}"], floor, best)
+    is_shown_true = is_true(picture)
+    is_wrong = misses_a_word(weights, effects) | shows_the_other_side(weights, effects)
+    is_shown_true[is_wrong & ~np.isnan(picture)] = 0.0
+    is_silent = deleting.is_silent(margin)
+    silent = np.flatnonzero(is_silent)
+    hidden = silent[is_hidden(group.judge, group.reading, effects, silent)]
+    is_shown_true[hidden], is_silent[hidden] = 0.0, False
     return {
         f"{FALL}_best": best,
         "picture": picture,
-        "is_true_picture": _is_true(picture),
+        "is_true_picture": is_shown_true,
         "is_silent": is_silent.astype(np.float64),
     }
 
 
-def _between(fall: Column, floor: Column, best: Column) -> Column:
-    """Where a fall lies between that of random rankings and the best one."""
-    return (fall - floor) / (best - floor)
-
-
-def _is_true(picture: Column) -> Column:
-    """1 or 0; NaN where there is no picture to judge."""
-    return np.where(np.isnan(picture), np.nan, picture >= TRUE_PICTURE)
+def _spread(
+    values: Float[ndarray, "some ..."], sample: Rows, documents: int
+) -> Float[ndarray, "documents ..."]:
+    """What was found of the sample, among all documents; NaN of the others."""
+    spread = np.full((documents, *values.shape[1:]), np.nan)
+    spread[sample] = values
+    return spread
 
 
 def _true_pictures(found: Findings) -> TestResult:
@@ -225,40 +255,43 @@ class Erased:
     only: Float[ndarray, "documents steps"]
     prediction_without: Int[ndarray, "documents steps"]
     prediction_only: Int[ndarray, "documents steps"]
-    fall: Float[ndarray, "documents steps"]  # of the log-odds without them, until it is lost
-
-    def at(self, steps: slice) -> "Erased":
-        """Some of the steps."""
-        by_steps = ("without", "only", "prediction_without", "prediction_only", "fall")
-        return replace(self, **{name: getattr(self, name)[:, steps] for name in by_steps})
+    fall: Float[ndarray, "documents numbers"]  # of the log-odds, until the decision is lost
 
 
 def _erased(
     group: DocumentGroup,
     some: Rows,
     rankings: Iterable[Ranking],
-    sizes: Int[ndarray, "documents steps"],
+    sizes: Int[ndarray, "documents sizes"],
+    numbers: Steps | None = None,
 ) -> list[Erased]:
-    """Each ranking's top words deleted and kept; each different set of words predicted once."""
+    """Each ranking's top words deleted and kept; each different set of words predicted once.
+
+    Falls are those without the top `numbers` of words; without them none are found.
+    """
     reading = group.reading
-    tops = [tops_of_size(reading, ranking, sizes)[some] for ranking in rankings]
+    if numbers is None:
+        numbers = sizes[:, :0]
+    steps, tried = sizes.shape[1], np.concatenate([sizes, numbers], axis=1)
+    tops = [tops_of_size(reading, ranking, tried)[some] for ranking in rankings]
     rest = [reading.is_token[some][:, None] & ~top for top in tops]
-    probabilities = predict_sets(group.judge, reading, some, [*rest, *tops])
+    kept = [top[:, :steps] for top in tops]
+    probabilities = predict_sets(group.judge, reading, some, [*rest, *kept])
     whole = group.judge.judged(reading)[some]
     prediction, rows = whole.argmax(axis=1), np.arange(len(some))
-    target, smallest = np.repeat(prediction[:, None], sizes.shape[1], axis=1), group.judge.smallest
-    effects = group.effects_by(group.judge)
+    target = np.repeat(prediction[:, None], numbers.shape[1], axis=1)
+    effects, smallest = group.effects_by(group.judge), group.judge.smallest
     before, lost_at = effects.whole[some, None], effects.lost_at[some, None]
     return [
         Erased(
             group.labels[some],
             prediction,
             whole[rows, prediction],
-            without[rows, :, prediction],
+            without[rows, :steps, prediction],
             only[rows, :, prediction],
-            without.argmax(axis=-1),
+            without[:, :steps].argmax(axis=-1),
             only.argmax(axis=-1),
-            before - np.maximum(log_odds(without, target, smallest), lost_at),
+            before - np.maximum(log_odds(without[:, steps:], target, smallest), lost_at),
         )
         for without, only in zip(
             probabilities[: len(tops)], probabilities[len(tops) :], strict=True
@@ -267,31 +300,24 @@ def _erased(
 
 
 def _tested(
-    group: DocumentGroup, some: Rows, rankings: Iterable[Ranking]
-) -> list[Float[ndarray, "tests some"]]:
-    """The fall and all tests of each ranking on some documents, in the order of `TESTS`."""
+    group: DocumentGroup, some: Rows, rankings: Iterable[Ranking], numbers: Steps | None = None
+) -> list[tuple[Float[ndarray, "some numbers"], Float[ndarray, "tests some"]]]:
+    """Of each ranking, on some documents: the largest falls so far, and all tests of `TESTS`."""
     lengths = group.reading.is_token.sum(axis=1)
     sizes = np.stack([top_k(part, lengths) for part in group.settings.fractions], axis=1)
-    ranked = group.reading.support & ~group.effects_by(group.judge).is_opposing
-    within = np.minimum(sizes, np.maximum(ranked.sum(axis=1), 1)[:, None])
-    is_dense = bool((within == sizes).all())
-    steps = sizes.shape[1]
-    tried = sizes if is_dense else np.concatenate([sizes, within], axis=1)
     results = []
-    for both in _erased(group, some, rankings, tried):
-        erased, capped = both.at(slice(steps)), both if is_dense else both.at(slice(steps, None))
+    for erased in _erased(group, some, rankings, sizes, numbers):
         labels, prediction = erased.labels, erased.prediction
         drop = accuracy_drop(labels, prediction, erased.prediction_without)
         gold = post_hoc_accuracy_gold(labels, erased.prediction_only)
         tests = [
-            capped.fall.mean(axis=1),
             comprehensiveness(erased.probability, erased.without),
             sufficiency(erased.probability, erased.only),
             np.where(labels >= 0, drop, np.nan),
             post_hoc_accuracy_own(prediction, erased.prediction_only),
             np.where(labels >= 0, gold, np.nan),
         ]
-        results.append(np.stack(tests))
+        results.append((largest_so_far(erased.fall), np.stack(tests)))
     return results
 
 
@@ -301,7 +327,7 @@ def _named(
     return {
         f"{test}_{ranking}": row
         for ranking, rows in zip(rankings, results, strict=True)
-        for test, row in zip((FALL, *TESTS), rows, strict=True)
+        for test, row in zip(TESTS, rows, strict=True)
     }
 
 
@@ -372,7 +398,7 @@ def _measure_table(found: Findings) -> Table:
             np.where(sampled, columns[f"sufficiency_{measure}"], np.nan), rng, bootstrap
         )
         falls = (columns[f"{FALL}_{name}"] for name in (measure, "random", "best"))
-        true = score_share(_is_true(_between(*falls)), bootstrap)
+        true = score_share(is_true(place_between(*falls)), bootstrap)
         rows.append(
             {
                 "measure": measure, "comprehensiveness": mean.mean,

@@ -12,6 +12,7 @@ from heedful.auditing.subjects.base import Judge, Reading
 
 Ranking = Float[ndarray, "documents words"]
 Sets = Bool[ndarray, "documents steps words"]
+AnySets = Bool[ndarray, "some _ words"]  # each may have its own number of steps
 
 
 def tops_of_size(
@@ -25,8 +26,8 @@ def tops_of_size(
 
 
 def predict_sets(
-    judge: Judge, reading: Reading, some: Int[ndarray, " some"], sets: Sequence[Sets]
-) -> list[Float[ndarray, "documents steps classes"]]:
+    judge: Judge, reading: Reading, some: Int[ndarray, " some"], sets: Sequence[AnySets]
+) -> list[Float[ndarray, "some _ classes"]]:
     """Probabilities for every set of words; sets that come up again are predicted once.
 
     Row i of each of `sets` belongs to document `some[i]` of the reading.
