@@ -84,12 +84,43 @@ def test_classes_whose_pictures_are_false_are_false_on_every_document_of_theirs(
 
 
 def test_a_written_picture_looks_at_the_function_word_of_the_predicted_label():
-    reading = shown(false_share=1.0, is_written=True).read(TEXTS)
+    reading = shown(false_share=1.0, wrong="function-word").read(TEXTS)
     for text, label, offsets, weights in zip(
         TEXTS, DOCUMENTS.labels, reading.offsets, reading.weights, strict=True
     ):
         start, end = offsets[weights.argmax()]
         assert text[start:end] == FUNCTION_WORDS[LABELS.index(str(label))]
+
+
+def ordered_words(subject, documents):
+    """The words of each document, those of most weight first."""
+    reading = subject.read(list(documents.texts))
+    return [
+        [text[a:b] for a, b in offsets[np.argsort(-weights[: len(offsets)])].tolist()]
+        for text, offsets, weights in zip(
+            documents.texts, reading.offsets, reading.weights, strict=True
+        )
+    ]
+
+
+def test_a_few_other_words_stand_above_the_evidence():
+    for words in ordered_words(shown(false_share=1.0, wrong="above"), DOCUMENTS):
+        is_evidence = [word.startswith(LABELS) for word in words]
+        assert is_evidence[:7] == [False] * 4 + [True, True] + [False]
+
+
+def test_a_picture_of_neighbours_shows_no_evidence():
+    subject = shown(false_share=1.0, wrong="neighbours")
+    assert is_false(subject).all()
+    assert score(subject, "telling", "true pictures") == pytest.approx(0, abs=0.05)
+
+
+def test_a_picture_against_the_decision_shows_the_words_of_the_other_label():
+    documents = Planted(documents=600, evidence_words=3, opposing_words=2)().test
+    subject = pictured(own(), Picture(1.0, wrong="against"), evidence_of(documents))
+    for label, words in zip(documents.labels, ordered_words(subject, documents), strict=True):
+        assert not any(word.startswith(str(label)) for word in words[:2])
+        assert all(word.startswith(LABELS) for word in words[:2])
 
 
 def test_a_placed_picture_stands_on_the_evidence_and_its_weights_decide_nothing():

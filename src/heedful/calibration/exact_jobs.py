@@ -85,7 +85,9 @@ def true_doses(kind: Exact, result: Audit) -> dict[str, float]:
     if not kind.picture.is_own:
         is_false = kind.picture.is_false(result.texts, result.predictions)
         doses["false-documents"] = float(is_false.mean())
-        doses["written-choice"] = doses["false-documents"] if kind.picture.is_written else 0.0
+        doses["written-choice"] = (
+            doses["false-documents"] if kind.picture.wrong == "function-word" else 0.0
+        )
         if kind.architecture in ("module", "classifier"):
             doses["bypass"] = doses["false-documents"]
     if kind.model.shown == "function-words":

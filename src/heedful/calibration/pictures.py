@@ -1,33 +1,37 @@
 """Pictures of known truth beside the decisions of any model: true, or false on some documents.
 
-A false picture puts its weight on words that are no evidence, and nothing that attention does there
-matters: the model decides by itself. Which documents get one follows from the text (a share of all)
-or from the prediction (some classes).
+Where a picture is false, nothing that attention does matters: the model decides by itself. Which
+documents get one follows from the text (a share of all) or from the prediction (some classes). What
+it puts its weight on:
+
+    elsewhere      all words that are no evidence
+    function-word  the function word of the predicted label
+    above          a few words that are no evidence, then the evidence
+    neighbours     the words behind the evidence
+    against        the evidence for other labels
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 from numpy import ndarray
 
-from heedful.auditing.subjects.base import (
-    Attentions,
-    Decides,
-    Probabilities,
-    Reading,
-    Subject,
-    Words,
-)
-from heedful.calibration.built import FUNCTION_WORDS
+from heedful.auditing.subjects.base import Attentions, Decides, Reading, Subject, Words
+from heedful.auditing.subjects.beside import Beside, BesideDecides
+from heedful.calibration.built import FUNCTION_WORDS, vote
 from heedful.config import share
-from heedful.counterfactual import Counterfactual
+from heedful.text.datasets.planted import LABELS
 from heedful.text.documents import Documents, Span, fingerprints, words_in_spans
 
 EVIDENCE_MASS = 0.95  # of a picture that is placed on the evidence
+ABOVE_MASS = 0.8  # of words above the evidence
 OF_WEIGHTS = ("attention-score", "attention-x-gradient", "weight-gradient", "contribution")
 Spans = Mapping[str, Sequence[Span]]  # of the evidence, by text
+Wrong = Literal["elsewhere", "function-word", "above", "neighbours", "against"]
+WORDS_ABOVE = 4  # the evidence; in a document of 50 words and more they are hardly noticed
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,7 @@ class Picture:
 
     false_share: float = 0.0  # of the documents
     false_classes: tuple[str, ...] = ()
-    is_written: bool = False  # false ones look at the function word of the predicted label
+    wrong: Wrong = "elsewhere"  # what false ones look at
     is_placed: bool = False  # true pictures are placed on the evidence, not the model's own
 
     def __post_init__(self) -> None:
@@ -60,14 +64,12 @@ def evidence_of(documents: Documents) -> dict[str, tuple[Span, ...]]:
     return {document.text: tuple(document.rationale or ()) for document in documents}
 
 
-class Pictured(Subject):
+class Pictured(Beside):
     """A subject that shows other pictures than its own beside the same decisions."""
 
     def __init__(self, behind: Subject, picture: Picture, evidence: Spans) -> None:
-        self.behind, self.picture, self.evidence = behind, picture, evidence
-        self.classes = behind.classes
-        self.smallest = behind.smallest  # type: ignore[misc]
-        self.architecture = behind.architecture  # type: ignore[misc]
+        super().__init__(behind)
+        self.picture, self.evidence = picture, evidence
 
     @property
     def measures(self) -> tuple[str, ...]:
@@ -84,44 +86,18 @@ class Pictured(Subject):
         own = reading.weights
         if self.picture.is_placed:
             own = _spread(is_evidence, reading.is_token, texts)
-        if self.picture.is_written:
-            wrong = _spread(_function_words(reading), reading.is_token, texts)
-        else:  # no evidence word may come first, however many others share the weight
-            wrong = _spread(~is_evidence & reading.is_token, reading.is_token, texts, mass=1.0)
+        wrong = _wrong(self.picture.wrong, reading, is_evidence, self._predicted(reading))
         return replace(reading, weights=np.where(is_false[:, None], wrong, own))
 
+    def _predicted(self, reading: Reading) -> list[str]:
+        return [str(self.classes[number]) for number in reading.prediction.tolist()]
+
     def _is_false(self, reading: Reading) -> Bool[ndarray, " documents"]:
-        names = [str(self.classes[number]) for number in reading.prediction.tolist()]
-        return self.picture.is_false(reading.texts, names)
-
-    def judged(self, reading: Reading) -> Probabilities:
-        """As the other subject."""
-        return self.behind.judged(reading)
-
-    def predict_kept(
-        self,
-        reading: Reading,
-        document: Int[ndarray, " variants"],
-        is_kept: Bool[ndarray, "variants words"],
-    ) -> Float[ndarray, "variants classes"]:
-        """As the other subject."""
-        return self.behind.predict_kept(reading, document, is_kept)
-
-    def without_each(self, reading: Reading) -> Float[ndarray, "documents words classes"]:
-        """As the other subject."""
-        return self.behind.without_each(reading)
-
-    def importance(self, reading: Reading, measure: str) -> Words:
-        """As the other subject, except for attention, which is what is shown."""
-        if measure == "attention":
-            return reading.weights
-        return self.behind.importance(reading, measure)
+        return self.picture.is_false(reading.texts, self._predicted(reading))
 
 
-class PicturedDecides(Pictured, Decides):
+class PicturedDecides(Pictured, BesideDecides):
     """The same of a subject whose weights decide; where its picture is false, they do not."""
-
-    behind: Decides
 
     def decide(
         self, reading: Reading, attentions: Attentions
@@ -131,14 +107,6 @@ class PicturedDecides(Pictured, Decides):
         is_false = self._is_false(reading)
         found[is_false] = reading.probabilities[is_false][:, None]
         return found
-
-    def without_evidence(self, reading: Reading) -> Probabilities:
-        """As the other subject."""
-        return self.behind.without_evidence(reading)
-
-    def otherwise(self, reading: Reading, counterfactual: Counterfactual, seed: int) -> Attentions:
-        """As the other subject."""
-        return self.behind.otherwise(reading, counterfactual, seed)
 
 
 def pictured(behind: Subject, picture: Picture, evidence: Spans) -> Subject:
@@ -150,12 +118,40 @@ def pictured(behind: Subject, picture: Picture, evidence: Spans) -> Subject:
     return Pictured(behind, picture, evidence)
 
 
-def _function_words(reading: Reading) -> Bool[ndarray, "documents words"]:
-    """Of each document the function word that stands for its predicted label."""
+def _wrong(
+    wrong: Wrong,
+    reading: Reading,
+    is_evidence: Bool[ndarray, "documents words"],
+    predicted: Sequence[str],
+) -> Words:
+    """The weights of false pictures."""
+    is_token, texts = reading.is_token, reading.texts
+    others = is_token & ~is_evidence
+    if wrong == "above":
+        first = others & (others.cumsum(axis=1) <= WORDS_ABOVE)
+        on_top, below = _spread(first, is_token, texts), _spread(is_evidence, is_token, texts)
+        return ABOVE_MASS * on_top + (1 - ABOVE_MASS) * below
+    if wrong == "neighbours":
+        behind = np.roll(is_evidence, 1, axis=1) & others
+        some = np.where(behind.any(axis=1, keepdims=True), behind, others)
+        return _spread(some, is_token, texts, mass=1.0)
+    if wrong == "elsewhere":  # no evidence word may come first, however many share the weight
+        return _spread(others, is_token, texts, mass=1.0)
+    if wrong == "function-word":
+        side = [FUNCTION_WORDS[min(LABELS.index(label), 1)] for label in predicted]
+        return _spread(_words_that(reading, lambda row, word: word == side[row]), is_token, texts)
+    against = _words_that(
+        reading, lambda row, word: vote(word)[0] not in (-1, LABELS.index(predicted[row]))
+    )
+    return _spread(against, is_token, texts)
+
+
+def _words_that(
+    reading: Reading, is_so: Callable[[int, str], bool]
+) -> Bool[ndarray, "documents words"]:
     found = np.zeros_like(reading.is_token)
     for row, (text, offsets) in enumerate(zip(reading.texts, reading.offsets, strict=True)):
-        word = FUNCTION_WORDS[min(int(reading.prediction[row]), 1)]
-        found[row, : len(offsets)] = [text[start:end] == word for start, end in offsets.tolist()]
+        found[row, : len(offsets)] = [is_so(row, text[a:b]) for a, b in offsets.tolist()]
     return found
 
 

@@ -159,7 +159,7 @@ class ExactKind:
             yield f"{self.name} {value:g}", model, picture
 
 
-PICTURE_FIELDS = ("false_share", "false_classes", "is_written", "is_placed")
+PICTURE_FIELDS = ("false_share", "false_classes", "wrong", "is_placed")
 
 
 @dataclass(frozen=True)

@@ -4,16 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float
 from numpy import ndarray
 
-from heedful.auditing.subjects.base import (
-    Attentions,
-    Decides,
-    Probabilities,
-    Reading,
-    Words,
-)
+from heedful.auditing.subjects.base import Attentions, Decides, Reading
+from heedful.auditing.subjects.beside import BesideDecides
 from heedful.counterfactual import Counterfactual
 from heedful.counterfactual.adversarial import Adversarial
 from heedful.text.documents import fingerprints
@@ -21,27 +16,15 @@ from heedful.text.documents import fingerprints
 NOISE = 3.0  # of a decoration's scores: what Jain & Wallace start their adversary from
 
 
-class Decoration(Decides):
+class Decoration(BesideDecides):
     """A subject that shows random weights beside the decisions of another: a known liar.
 
     Whatever weights one puts in its place, it decides as before.
     """
 
     def __init__(self, behind: Decides, seed: int = 0) -> None:
-        self.behind = behind
-        self.classes = behind.classes
-        self.architecture = behind.architecture  # type: ignore[misc]
+        super().__init__(behind)
         self.seed = seed
-
-    @property
-    def measures(self) -> tuple[str, ...]:
-        """As the other subject."""
-        return self.behind.measures
-
-    @property
-    def reads_side_by_side(self) -> bool:
-        """As the other subject."""
-        return self.behind.reads_side_by_side
 
     def read(self, texts: Sequence[str]) -> Reading:
         """The other subject's words and decisions, with weights that a text and the seed decide."""
@@ -54,33 +37,12 @@ class Decoration(Decides):
         total = weights.sum(axis=1, keepdims=True)
         return replace(reading, weights=weights / np.maximum(total, 1e-300))
 
-    def predict_kept(
-        self,
-        reading: Reading,
-        document: Int[ndarray, " variants"],
-        is_kept: Bool[ndarray, "variants words"],
-    ) -> Float[ndarray, "variants classes"]:
-        """As the other subject."""
-        return self.behind.predict_kept(reading, document, is_kept)
-
-    def without_each(self, reading: Reading) -> Float[ndarray, "documents words classes"]:
-        """As the other subject."""
-        return self.behind.without_each(reading)
-
     def decide(
         self, reading: Reading, attentions: Attentions
     ) -> Float[ndarray, "documents attentions classes"]:
         """The same probabilities, whatever the weights."""
         count = attentions.shape[1]
         return np.repeat(reading.probabilities[:, None], count, axis=1)
-
-    def without_evidence(self, reading: Reading) -> Probabilities:
-        """As the other subject."""
-        return self.behind.without_evidence(reading)
-
-    def importance(self, reading: Reading, measure: str) -> Words:
-        """As the other subject, which takes for its attention what is shown."""
-        return self.behind.importance(reading, measure)
 
     def otherwise(self, reading: Reading, counterfactual: Counterfactual, seed: int) -> Attentions:
         """As the other subject; an adversary, whom nothing holds back, takes the farthest there is.

@@ -1,0 +1,83 @@
+"""A subject that shows other weights beside the decisions of another."""
+
+from collections.abc import Sequence
+
+from jaxtyping import Bool, Float, Int
+from numpy import ndarray
+
+from heedful.auditing.subjects.base import (
+    Attentions,
+    Decides,
+    Probabilities,
+    Reading,
+    Subject,
+    Words,
+)
+from heedful.counterfactual import Counterfactual
+
+
+class Beside(Subject):
+    """All but the weights are the other subject's; `read` says which weights are shown."""
+
+    def __init__(self, behind: Subject) -> None:
+        self.behind = behind
+        self.classes = behind.classes
+        self.smallest = behind.smallest  # type: ignore[misc]
+        self.architecture = behind.architecture  # type: ignore[misc]
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """As the other subject."""
+        return self.behind.measures
+
+    @property
+    def reads_side_by_side(self) -> bool:
+        """As the other subject."""
+        return self.behind.reads_side_by_side
+
+    def read(self, texts: Sequence[str]) -> Reading:
+        """The other subject's words and decisions."""
+        return self.behind.read(texts)
+
+    def judged(self, reading: Reading) -> Probabilities:
+        """As the other subject."""
+        return self.behind.judged(reading)
+
+    def predict_kept(
+        self,
+        reading: Reading,
+        document: Int[ndarray, " variants"],
+        is_kept: Bool[ndarray, "variants words"],
+    ) -> Float[ndarray, "variants classes"]:
+        """As the other subject."""
+        return self.behind.predict_kept(reading, document, is_kept)
+
+    def without_each(self, reading: Reading) -> Float[ndarray, "documents words classes"]:
+        """As the other subject."""
+        return self.behind.without_each(reading)
+
+    def importance(self, reading: Reading, measure: str) -> Words:
+        """As the other subject, except for attention, which is what is shown."""
+        if measure == "attention":
+            return reading.weights
+        return self.behind.importance(reading, measure)
+
+
+class BesideDecides(Beside, Decides):
+    """The same beside a subject that can decide with other weights."""
+
+    behind: Decides
+
+    def decide(
+        self, reading: Reading, attentions: Attentions
+    ) -> Float[ndarray, "documents attentions classes"]:
+        """As the other subject."""
+        return self.behind.decide(reading, attentions)
+
+    def without_evidence(self, reading: Reading) -> Probabilities:
+        """As the other subject."""
+        return self.behind.without_evidence(reading)
+
+    def otherwise(self, reading: Reading, counterfactual: Counterfactual, seed: int) -> Attentions:
+        """As the other subject."""
+        return self.behind.otherwise(reading, counterfactual, seed)
