@@ -27,7 +27,7 @@ from heedful.text.datasets.planted import LABELS
 from heedful.text.documents import Documents, Span, fingerprints, words_in_spans
 
 EVIDENCE_MASS = 0.95  # of a picture that is placed on the evidence
-ABOVE_MASS = 0.8  # of words above the evidence
+ABOVE_MASS = 0.93  # of words above the evidence
 OF_WEIGHTS = ("attention-score", "attention-x-gradient", "weight-gradient", "contribution")
 Spans = Mapping[str, Sequence[Span]]  # of the evidence, by text
 Wrong = Literal["elsewhere", "function-word", "above", "neighbours", "against"]
