@@ -6,11 +6,13 @@ from sklearn.ensemble import RandomForestClassifier
 
 from heedful.auditing.audit import audit
 from heedful.auditing.questions import AuditSettings, leak_free
+from heedful.auditing.subjects.function import PlainSubject
 from heedful.auditing.subjects.modules.subject import ModuleSubject
 from heedful.calibration.built import BuiltAdapter, BuiltModel
 from heedful.text.datasets.planted import Planted
 from heedful.text.documents import Document, Documents
-from tests.auditing.doubles import a_subject
+from heedful.training.trained import WordWeights
+from tests.auditing.doubles import a_subject, spans
 
 
 @pytest.mark.parametrize(("most", "expected"), [(40, 40), (160, None)])
@@ -71,3 +73,31 @@ def test_words_of_equal_weight_share_in_being_chosen():
     found = audit(subject, documents, AuditSettings(folds=2), ["leak-free"])
     (test,) = [t for t in found.answer("leak-free").tests if t.name == "word choice"]
     assert test.score.score == pytest.approx(1, abs=0.01)
+
+
+def last_wins(texts):
+    """The last of good and bad decides."""
+    good = [0.05 if t.rfind("bad") > t.rfind("good") else 0.95 for t in texts]
+    return np.column_stack([1 - np.array(good), np.array(good)])
+
+
+def showing_the_last(texts):
+    shown = []
+    for text in texts:
+        words = text.split()
+        last = max(words.index("good"), words.index("bad")) if len(words) > 2 else 0
+        weights = np.where(np.arange(len(words)) == last, 0.9, 0.1 / max(len(words) - 1, 1))
+        shown.append(WordWeights(text, spans(text), weights / weights.sum()))
+    return shown
+
+
+def test_a_word_that_is_chosen_for_its_place_writes_no_label():
+    """Both words are in every text; the later one decides, and is shown."""
+    subject = PlainSubject(last_wins, showing_the_last, ("bad", "good"))
+    texts = [
+        f"one {'good two bad' if number % 2 else 'bad two good'} n{number}" for number in range(60)
+    ]
+    documents = Documents(Document(text, None) for text in texts)
+    found = audit(subject, documents, AuditSettings(folds=2), ["leak-free"])
+    (test,) = [t for t in found.answer("leak-free").tests if t.name == "word choice"]
+    assert test.judgement == "supported"

@@ -47,13 +47,14 @@ def test_where_no_weights_move_the_prediction_attention_is_contradicted():
 @pytest.mark.parametrize(
     ("judgements", "expected"),
     [
-        (["supported", "contradicted", "reported"], "contradicted"),
+        (["undecided", "contradicted", "reported"], "contradicted"),
+        (["supported", "contradicted", "reported"], "undecided"),
         (["supported", "undecided"], "supported"),
         (["undecided", "reported"], "undecided"),
         (["reported"], "reported"),
     ],
 )
-def test_one_contradiction_outweighs_all_support(judgements, expected):
+def test_tests_that_say_the_opposite_leave_a_question_undecided(judgements, expected):
     assert judge_question(judgements) == expected
 
 
@@ -141,18 +142,18 @@ def test_an_audit_that_leaves_out_what_the_verdict_rests_on_is_not_safe(document
 
 
 def test_what_is_tolerated_decides_which_share_of_false_pictures_passes(documents):
-    """A quarter of its pictures is false."""
+    """About half of its pictures are false."""
     half = BuiltModel(shown="half")
-    strict, lenient = (audited(half, documents, ["telling"], tolerate=x) for x in (0.05, 0.6))
+    strict, lenient = (audited(half, documents, ["telling"], tolerate=x) for x in (0.05, 0.7))
     usual, named = (audited(half, documents, ["telling"], tolerate=x) for x in (None, 0.15))
     found = [a.answer("telling").tests[0] for a in (strict, usual, named, lenient)]
-    assert 0.6 < found[0].score.value < 0.85
+    assert 0.4 < found[0].score.value < 0.85
     assert len({test.score for test in found}) == 1
     judged = [test.judgement for test in found]
     assert judged == ["contradicted", "contradicted", "contradicted", "supported"]
     assert strict.cuts["true pictures"] == pytest.approx(0.95, abs=0.01)
     assert usual.cuts == pytest.approx(named.cuts, abs=0.001)
-    assert lenient.cuts["true pictures"] == pytest.approx(0.4, abs=0.01)
+    assert lenient.cuts["true pictures"] == pytest.approx(0.3, abs=0.01)
 
 
 @pytest.mark.parametrize("tolerate", [-0.01, 1.01, 15.0])

@@ -26,6 +26,7 @@ from heedful.auditing.subjects.base import Decides, Judge, Reading, Subject, Wor
 from heedful.auditing.subjects.retrained import Twins
 from heedful.auditing.time_budget import SHOWN, SHOWN_OF_SLOW, Ending, TimeBudget, measured_slowness
 from heedful.auditing.verdict import FEWEST
+from heedful.auditing.word_effects import WordEffects
 from heedful.errors import DataError
 from heedful.text.documents import Document, Documents, words_in_spans
 
@@ -228,7 +229,7 @@ def _measure_group(measuring: Measuring, group: Group, number: int) -> Part:
     """What every question finds in one group of documents."""
     asked, settings = measuring.asked, measuring.settings
     documents = measuring.documents.take(group.tolist())
-    is_sampled, is_state_sampled = measuring.sampled.of(group)
+    samples = measuring.sampled.of(group)
     reading = asked.subject.read(documents.texts)
     if reading.cut:
         longest = int(reading.is_token.sum(axis=1).max())
@@ -239,6 +240,7 @@ def _measure_group(measuring: Measuring, group: Group, number: int) -> Part:
     part[BASE].columns["place"] = group.astype(np.float64)
     part[BASE].columns["wave"] = np.full(len(group), float(measuring.wave_sizes[number]))
     measured: dict[str, Words] = {}
+    effects: dict[int, WordEffects] = {}
     for question in measuring.able:
         chunk = DocumentGroup(
             subject=asked.subject,
@@ -247,11 +249,13 @@ def _measure_group(measuring: Measuring, group: Group, number: int) -> Part:
             labels=part[BASE].columns["label_number"].astype(np.int64),
             is_marked=marks,
             has_marks=np.array([document.rationale is not None for document in documents]),
-            is_sampled=is_sampled,
-            is_state_sampled=is_state_sampled,
+            is_sampled=samples.is_costly,
+            is_replaced=samples.is_replaced,
+            is_state_sampled=samples.is_state,
             settings=settings,
             rng=np.random.default_rng([settings.seed, number, question.place]),
             measured=measured,
+            effects=effects,
             twins=asked.twins,
         )
         part[question.name] = question.measure(chunk)

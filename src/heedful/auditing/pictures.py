@@ -11,6 +11,7 @@ Only as many words are deleted as the best ranking needs to lose the decision, o
 of a long text gone, any order of its few important words looks right.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -22,7 +23,8 @@ from heedful.auditing.metrics.log_odds import log_odds
 from heedful.auditing.metrics.top import top_k
 from heedful.auditing.results import Column
 from heedful.auditing.subjects.base import Judge, Reading, Words
-from heedful.auditing.word_effects import SLIGHT, WordEffects
+from heedful.auditing.subjects.erasure import Ranking, predict_sets, tops_of_size
+from heedful.auditing.word_effects import SLIGHT, WordEffects, word_effects
 
 TRUE_PICTURE = 0.5  # of the way from random rankings to the best one; below, a picture is false
 NUMBERS = (1, 2, 3, 5, 10, 20)  # of words that are deleted, beside shares of the words
@@ -33,6 +35,7 @@ AGAINST = 2 / 3  # of the weight on words against the decision: more makes a pic
 FAINT = 0.5  # of an even share of the weight: a word with less is not shown
 HALF = 0.5  # of the decision: words without which so much is lost must be shown
 AS_GOOD = 0.8  # of the largest fall of a single word
+TIED = 1e-6  # weights that differ by less than this share are equal
 SHOWN_WEIGHT = 0.8  # the fewest words that hold this share of the weight are what a picture shows
 
 Steps = Int[ndarray, "documents steps"]
@@ -52,6 +55,11 @@ def numbers_to_delete(
     numbers = np.broadcast_to(np.array(NUMBERS), (len(words), len(NUMBERS)))
     by_share = np.stack([top_k(share, words) for share in shares], axis=1)
     return np.sort(np.minimum(np.concatenate([numbers, by_share], axis=1), most), axis=1)
+
+
+def ties_broken(weights: Words, draws: Words) -> Words:
+    """Weights that are equal, in a random order: which of them comes first in a text is chance."""
+    return weights * (1 + TIED * draws)
 
 
 def largest_so_far(falls: BySteps) -> BySteps:
@@ -87,6 +95,43 @@ class Deleting:
     def is_silent(self, margin: Column) -> Bool[ndarray, " documents"]:
         """Even the best ranking hardly moves the decision: no words carry it."""
         return self.best[:, -1] <= SLIGHT * margin
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """How true the picture of each document is; NaN where none can be judged."""
+
+    place: Column  # between random rankings (0) and the best one (1)
+    is_true: Column  # 1 or 0
+    is_silent: Bool[ndarray, " documents"]  # no words carry the decision
+    best: Column  # the fall of the best ranking; NaN where all rankings do as well
+
+
+def judge_pictures(
+    judge: Judge,
+    reading: Reading,
+    effects: WordEffects,
+    deleting: Deleting,
+    fall: Column,
+    floor: Column,
+) -> Pictures:
+    """The pictures of a reading, from the falls of attention and of random rankings."""
+    margin = effects.whole - effects.lost_at  # what there is to lose
+    best = deleting.mean(deleting.best)
+    best = np.where(best - floor > SLIGHT * margin, best, np.nan)
+    place = place_between(fall, floor, best)
+    is_shown_true = is_true(place)
+    is_wrong = misses_a_word(reading.weights, effects)
+    is_wrong |= shows_the_other_side(reading.weights, effects)
+    is_shown_true[is_wrong & ~np.isnan(place)] = 0.0
+    is_silent = deleting.is_silent(margin)
+    silent = np.flatnonzero(is_silent)
+    # Many words may say the same, or none may say anything. If the shown words do not carry the
+    # decision either, others do, and the picture hides them.
+    shown = shown_words(reading.weights)
+    hidden = silent[is_lost_with(judge, reading, effects, silent, shown)]
+    is_shown_true[hidden], is_silent[hidden] = 0.0, False
+    return Pictures(place, is_shown_true, is_silent, best)
 
 
 def place_between(fall: Column, floor: Column, best: Column) -> Column:
@@ -131,15 +176,59 @@ def shown_words(weights: Words) -> Bool[ndarray, "documents words"]:
     return is_shown & (weights > 0)
 
 
-def is_hidden(
-    judge: Judge, reading: Reading, effects: WordEffects, some: Int[ndarray, " some"]
+def is_lost_with(
+    judge: Judge,
+    reading: Reading,
+    effects: WordEffects,
+    some: Int[ndarray, " some"],
+    is_kept: Bool[ndarray, "documents words"],
 ) -> Bool[ndarray, " some"]:
-    """Of some documents: whether the words that a picture shows lose half of the decision alone.
-
-    Where no deletions lose it, many words may say the same, or none may say anything. If the shown
-    words do not carry the decision either, others do, and the picture hides them.
-    """
-    kept = judge.predict_kept(reading, some, shown_words(reading.weights)[some])
+    """Of some documents: whether at least half of the decision is lost with only some words."""
+    probabilities = judge.predict_kept(reading, some, is_kept[some])
     target = judge.judged(reading)[some].argmax(axis=1)
-    lost = effects.whole[some] - log_odds(kept, target, judge.smallest)
+    lost = effects.whole[some] - log_odds(probabilities, target, judge.smallest)
     return lost > HALF * (effects.whole - effects.lost_at)[some]
+
+
+def true_pictures(
+    judge: Judge,
+    reading: Reading,
+    rankings: Sequence[Ranking],
+    shares: tuple[float, ...],
+    random_rankings: Sequence[Ranking],
+) -> Column:
+    """Which pictures are true if `judge` predicts from what is left; NaN where none can be judged.
+
+    The best ranking is one of `rankings`, or what the judge itself says of single words.
+    """
+    effects = word_effects(judge, reading)
+    ranked = (reading.support & ~effects.is_opposing).sum(axis=1)
+    numbers = numbers_to_delete(reading.is_token.sum(axis=1), ranked, shares)
+    attention = effects.opposing_last(ties_broken(reading.weights, random_rankings[0]))
+    candidates = [attention, effects.lost, effects.alone, *rankings]
+    found = largest_falls(judge, reading, effects, candidates, numbers)
+    deleting = Deleting(numbers, np.max(found, axis=0))
+    at_random = [effects.opposing_last(ranking) for ranking in random_rankings]
+    floors = largest_falls(judge, reading, effects, at_random, deleting.counted_numbers)
+    floor = deleting.mean(np.mean(floors, axis=0))
+    return judge_pictures(judge, reading, effects, deleting, deleting.mean(found[0]), floor).is_true
+
+
+def largest_falls(
+    judge: Judge,
+    reading: Reading,
+    effects: WordEffects,
+    rankings: Sequence[Ranking],
+    numbers: Steps,
+) -> list[BySteps]:
+    """Of each ranking, the largest falls so far as its top words are taken away."""
+    everyone = np.arange(len(reading.texts))
+    rest = [
+        reading.is_token[:, None] & ~tops_of_size(reading, ranking, numbers) for ranking in rankings
+    ]
+    target = judge.judged(reading).argmax(axis=1)
+    targets = np.repeat(target[:, None], numbers.shape[1], axis=1)
+    return [
+        largest_so_far(effects.fall_to(log_odds(without, targets, judge.smallest)))
+        for without in predict_sets(judge, reading, everyone, rest)
+    ]

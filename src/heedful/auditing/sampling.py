@@ -4,6 +4,8 @@ Waves of documents in random order, so that what was measured when time runs out
 within a wave, groups of like length that are read together.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 from jaxtyping import Bool, Int
 from numpy import ndarray
@@ -53,24 +55,39 @@ def _groups(order: Group, lengths: Int[ndarray, " _"]) -> list[Group]:
     return groups
 
 
+@dataclass(frozen=True)
+class Samples:
+    """Which documents of a group are in which sample."""
+
+    is_costly: Bool[ndarray, " group"]
+    is_replaced: Bool[ndarray, " group"]
+    is_state: Bool[ndarray, " group"]
+
+
 class Sampled:
     """The first documents in the order of the waves: for costly measures, and for states."""
 
     def __init__(self, documents: Documents, settings: AuditSettings) -> None:
         self._documents = documents
-        self._documents_left, self._words_left = settings.sampled_documents, settings.state_words
-        self._is_sampled = np.zeros(len(documents), dtype=bool)
-        self._is_state_sampled = np.zeros(len(documents), dtype=bool)
+        self._costly_left, self._replaced_left = (
+            settings.sampled_documents,
+            settings.replaced_documents,
+        )
+        self._words_left = settings.state_words
+        self._samples = Samples(*np.zeros((3, len(documents)), dtype=bool))
 
     def add(self, wave: list[Group]) -> None:
         """A wave comes next."""
         order = np.sort(np.concatenate(wave))
-        self._is_sampled[order[: max(0, self._documents_left)]] = True
+        self._samples.is_costly[order[: max(0, self._costly_left)]] = True
+        self._samples.is_replaced[order[: max(0, self._replaced_left)]] = True
         words = np.array([len(self._documents[int(place)].text.split()) for place in order])
-        self._is_state_sampled[order[np.cumsum(words) - words < self._words_left]] = True
-        self._documents_left -= len(order)
+        self._samples.is_state[order[np.cumsum(words) - words < self._words_left]] = True
+        self._costly_left -= len(order)
+        self._replaced_left -= len(order)
         self._words_left -= int(words.sum())
 
-    def of(self, group: Group) -> tuple[Bool[ndarray, " group"], Bool[ndarray, " group"]]:
-        """Which documents of a group are in the two samples."""
-        return self._is_sampled[group], self._is_state_sampled[group]
+    def of(self, group: Group) -> Samples:
+        """Which documents of a group are in which sample."""
+        every = self._samples
+        return Samples(every.is_costly[group], every.is_replaced[group], every.is_state[group])

@@ -64,6 +64,12 @@ def _sentences(audit: Audit, pictures: TestResult, point: OperatingPoint) -> Ite
     yield f"{opening} picture is false on {_share(pictures)}; {_tolerated(audit):.0%} is tolerated."
     if pictures.judgement == "undecided":
         yield "That is too close to tell: audit more documents."
+    for repeated, _ in _tests_of(audit, FALSE_DOCUMENTS):
+        if {repeated.judgement, pictures.judgement} == {"supported", "contradicted"}:
+            yield (
+                f"With {repeated.note} instead of deleted, it is false on {_share(repeated)}: the "
+                "answer depends on how words are taken away."
+            )
     bypass = _test_of(audit, BYPASS)
     if bypass and bypass[0].judgement in ("contradicted", "undecided"):
         test, of_bypass = bypass
@@ -111,23 +117,25 @@ def _tolerated(audit: Audit) -> float:
 
 def _test_of(audit: Audit, dose: str) -> tuple[TestResult, OperatingPoint] | None:
     """The test of an audit that measures a dose, with its operating point."""
-    for point in audit.calibration.points:
-        for answer in audit.answers:
-            for test in answer.tests:
-                if point.dose == dose and test.name == point.test:
-                    return test, point
-    return None
+    return next(_tests_of(audit, dose), None)
+
+
+def _tests_of(audit: Audit, dose: str) -> Iterator[tuple[TestResult, OperatingPoint]]:
+    """All of them, in the order of the questions: the one that others repeat comes first."""
+    points = {point.test: point for point in audit.calibration.points if point.dose == dose}
+    for answer in audit.answers:
+        for test in answer.tests:
+            if test.name in points:
+                yield test, points[test.name]
 
 
 def _verdict_at(audit: Audit, tolerated: float) -> Verdict:
-    pictures = _test_of(audit, FALSE_DOCUMENTS)
-    assert pictures is not None
-    test, point = pictures
-    cut = audit.calibration.cuts_for(audit.architecture, tolerated).get(point.test)
+    cuts = audit.calibration.cuts_for(audit.architecture, tolerated)
+    by_share = {test.name for test, _ in _tests_of(audit, FALSE_DOCUMENTS)} & set(cuts)
     judgements = {}
     for answer in audit.answers:
         found = [
-            compared(one.score.interval, cut) if one is test and cut is not None else one.judgement
+            compared(one.score.interval, cuts[one.name]) if one.name in by_share else one.judgement
             for one in answer.tests
         ]
         if audit.chance:  # nothing is supported of a model at chance

@@ -15,7 +15,8 @@ What a heat map claims: these words, in this order, are what the decision rests 
 (`heedful calibrate`; the cuts ship with the package):
 
     true pictures   telling    in at most 15% of the documents the top words matter less than half
-                               as much as the best words that could be found (--tolerate)
+                               as much as the best words that could be found (--tolerate), words
+                               deleted, and on a sample also replaced by an unknown word
     look away       decisive   at most 45% of the decision, in log-odds, reaches the output past
                                the weights; asked where a model can decide with other weights, and
                                judged for attention over the words' own states, not for readings of
@@ -28,7 +29,8 @@ accuracy, in deep audits).
     supported      the whole interval of the score lies above the cut
     contradicted   the whole interval lies below it
     undecided      otherwise, or when floor and ceiling do not separate (no power on this data), or
-                   on fewer than 20 different documents
+                   on fewer than 20 different documents; a question, if its judged tests say the
+                   opposite of each other
 
 Attention "may not be shown" if telling, decisive or leak-free is contradicted. It "may be shown" if
 telling is supported and so is decisive, wherever decisive is judged. Else it "has not been shown to
@@ -94,10 +96,12 @@ def judge_gain(interval: Interval, distinct: int) -> Judgement:
 
 
 def judge_question(judgements: Iterable[Judgement]) -> Judgement:
-    """What the judgements on a question's tests come to."""
+    """What the judgements on a question's tests come to; nothing, where they say the opposite."""
     judged = [judgement for judgement in judgements if judgement != "reported"]
     if not judged:
         return "reported"
+    if {"contradicted", "supported"} <= set(judged):
+        return "undecided"
     if "contradicted" in judged:
         return "contradicted"
     return "supported" if "supported" in judged else "undecided"

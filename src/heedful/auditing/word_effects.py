@@ -3,14 +3,15 @@
 Deleting a word shows what the decision loses with it, but not always which side the word is on:
 where attention averages, the weaker of two words for the same label pulls the average down. What a
 word says alone shows its side, but not whether it matters among the others. A word is *opposing*
-only if both agree that it speaks against the decision, and *neutral* if both find little in it.
+if it speaks against the decision alone and nothing is lost without it, and *neutral* if both find
+little in it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
 from heedful.auditing.metrics.log_odds import log_odds
@@ -31,10 +32,22 @@ class WordEffects:
     alone: Words  # log-odds of the word alone, less those of no word at all
     lost_probability: Words  # fall of the probability without the word
 
+    def of(self, some: Int[ndarray, " some"]) -> "WordEffects":
+        """Those of some documents."""
+        return WordEffects(*(getattr(self, field.name)[some] for field in fields(self)))
+
     @cached_property
     def is_opposing(self) -> Bool[ndarray, "documents words"]:
-        """Words against the prediction: it gains without them, and alone they speak against it."""
-        return (_shares(self.lost) < -SLIGHT) & (_shares(self.alone) < -SLIGHT) & self.is_token
+        """Words against the prediction: alone they speak against it, and it loses nothing without.
+
+        Where votes are counted and only the majority matters, it gains nothing without them either.
+        """
+        return (_shares(self.lost) < SLIGHT) & self.speaks_against
+
+    @cached_property
+    def speaks_against(self) -> Bool[ndarray, "documents words"]:
+        """Words that alone speak against the prediction, whatever they do among others."""
+        return (_shares(self.alone) < -SLIGHT) & self.is_token
 
     @cached_property
     def is_neutral(self) -> Bool[ndarray, "documents words"]:
@@ -51,6 +64,12 @@ class WordEffects:
         A fall below says nothing more of the words that carried the decision.
         """
         return np.minimum(self.nothing, 0.0)
+
+    def fall_to(
+        self, log_odds: Float[ndarray, "documents steps"]
+    ) -> Float[ndarray, "documents steps"]:
+        """How far the log-odds have fallen, until the decision is lost."""
+        return self.whole[:, None] - np.maximum(log_odds, self.lost_at[:, None])
 
     def opposing_last(self, ranking: Words) -> Words:
         """A ranking of words without a sign, with those against the prediction moved to its end.

@@ -59,6 +59,8 @@ class BuiltModel:
 class BuiltAdapter(ModuleAdapter):
     """A built model as an audit reads it."""
 
+    unknown_word = "unknown"  # silent, as all words that are of no label
+
     def __init__(self, model: BuiltModel, classes: int) -> None:
         super().__init__(nn.Identity(), LABELS[:classes])
         self.model = model

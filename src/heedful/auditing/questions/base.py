@@ -51,6 +51,7 @@ class AuditSettings:
     search: Adversarial = field(default_factory=Adversarial)
     short_search: Adversarial = SHORT_SEARCH  # where each step takes a pass through the model
     sampled_documents: int = 300  # for what is costly: greedy erasure, influence, short searches
+    replaced_documents: int = 100  # whose pictures are also judged with words replaced
     greedy_words: int = 10  # that greedy erasure deletes
     greedy_candidates: int = 20  # words of most leave-one-out importance that it chooses among
     state_words: int = 40_000  # about so many words' states are clustered
@@ -76,6 +77,7 @@ class AuditSettings:
             1,
             flip_draws=self.flip_draws,
             sampled_documents=self.sampled_documents,
+            replaced_documents=self.replaced_documents,
             greedy_words=self.greedy_words,
             greedy_candidates=self.greedy_candidates,
             state_words=self.state_words,
@@ -115,6 +117,7 @@ class DocumentGroup:
     is_marked: Bool[ndarray, "documents words"]  # words that people marked
     has_marks: Bool[ndarray, " documents"]  # whether anybody was asked to mark
     is_sampled: Bool[ndarray, " documents"]  # of the sample for costly measures
+    is_replaced: Bool[ndarray, " documents"]  # of the sample whose words are replaced, too
     is_state_sampled: Bool[ndarray, " documents"]  # of the sample whose states are clustered
     settings: AuditSettings
     rng: np.random.Generator

@@ -9,6 +9,7 @@ from numpy import ndarray
 
 from heedful.auditing.audit_tests import AuditTest
 from heedful.auditing.bootstrap import paired_difference
+from heedful.auditing.pictures import TIED, is_lost_with, shown_words
 from heedful.auditing.questions.base import (
     AuditSettings,
     Conclusion,
@@ -27,7 +28,6 @@ from heedful.training.settings import Settings
 Patterns = Float[ndarray, "documents features"]
 APPROXIMATORS = ("approximator-chosen", "approximator-others")
 SMALLEST_SHARE = 1e-3  # probabilities are kept this far from 0, so that no document outweighs all
-TIED = 1e-6  # weights that differ by less than this share are equal
 TREE_DOCUMENTS = 5000  # that a tree of the classifier is shown, at most
 
 MASK_ONLY_ACCURACY = AuditTest(
@@ -51,7 +51,8 @@ class LeakFree(Question):
     P(prediction | the word was chosen) - P(prediction | the word is there)
 
     Near 0 for words that say what they say wherever they stand; high where a word that says nothing
-    is chosen for one label and passed over for the other.
+    is chosen for one label and passed over for the other. Documents whose chosen words decide
+    without the others count 0: there the choice hides nothing.
     """
 
     name = "leak-free"
@@ -72,7 +73,7 @@ class LeakFree(Question):
         reading = group.reading
         document, words = _words_and_chosen(reading)
         return Measured(
-            _agreement(group),
+            {**_agreement(group), "is_choice_explained": _is_choice_explained(group)},
             {
                 "shown_pattern": weight_pattern(reading.weights, reading.is_token),
                 "even_pattern": weight_pattern(reading.even, reading.is_token),
@@ -156,6 +157,20 @@ def _words_and_chosen(
     }
 
 
+def _is_choice_explained(group: DocumentGroup) -> Column:
+    """Whether the shown words decide as before, with no others beside them than rivals.
+
+    Rivals are words that alone speak for another label. Where the last word wins, or the one behind
+    "very", a word is chosen for what the text says, and the decision stays. Where it is chosen for
+    a label that other words have decided, it is lost with them.
+    """
+    reading, effects = group.reading, group.effects_by(group.subject)
+    is_kept = shown_words(reading.weights) | effects.speaks_against
+    everyone = np.arange(len(reading.texts))
+    is_lost = is_lost_with(group.subject, reading, effects, everyone, is_kept)
+    return (~is_lost).astype(np.float64)
+
+
 def _word_choice(found: Findings) -> TestResult:
     """How much more the chosen words tell of the prediction by being chosen."""
     words, document = found.measured.words, found.measured.document
@@ -173,6 +188,7 @@ def _word_choice(found: Findings) -> TestResult:
     of_chosen = (chosen_in[word, answer] - share) / np.where(is_asked, others_chosen, 1)
     tells = np.zeros(len(prediction))
     np.add.at(tells, document, np.where(is_asked, share * (of_chosen - of_present), 0.0))
+    tells[found.columns["is_choice_explained"] == 1] = 0.0
     has_words = np.bincount(document, minlength=len(prediction)) > 0
     shares = np.bincount(prediction, minlength=classes) / max(len(prediction), 1)
     asked = len(np.unique(document[is_asked]))

@@ -28,13 +28,13 @@ from heedful.auditing.metrics.top import top_k
 from heedful.auditing.pictures import (
     Deleting,
     Steps,
-    is_hidden,
     is_true,
+    judge_pictures,
     largest_so_far,
-    misses_a_word,
     numbers_to_delete,
     place_between,
-    shows_the_other_side,
+    ties_broken,
+    true_pictures,
 )
 from heedful.auditing.questions.base import (
     LEAVE_ONE_OUT,
@@ -48,7 +48,7 @@ from heedful.auditing.questions.base import (
 )
 from heedful.auditing.results import Column, Table, TestResult
 from heedful.auditing.subjects.erasure import Ranking, erase_greedily, predict_sets, tops_of_size
-from heedful.auditing.word_effects import SLIGHT
+from heedful.auditing.subjects.replacing import Replacing
 from heedful.errors import counted
 
 # What the ceiling is chosen from. Leave-one-out alone fails where two words say the same.
@@ -60,6 +60,10 @@ TRUE_PICTURES = AuditTest(
     "true pictures", "higher", "ours, beside ERASER", "no document",
     "every document", "is_true_picture", is_compared=True, is_usual_column=True,
     dose="false-documents",
+)  # fmt: skip
+TRUE_REPLACED = AuditTest(
+    "true pictures, words replaced", "higher", "ours, beside ERASER", "no document",
+    "every document", "is_true_replaced", dose="false-documents",
 )  # fmt: skip
 FALL_DRAWS = 10  # random rankings that the falls are compared with
 TESTS = {
@@ -90,7 +94,7 @@ class Telling(Question):
     name = "telling"
     place = 4
     asks = "Take its top words away: does the decision fall? Keep only them: does it stand?"
-    tests = (TRUE_PICTURES, *TESTS.values())
+    tests = (TRUE_PICTURES, TRUE_REPLACED, *TESTS.values())
 
     def measure(self, group: DocumentGroup) -> Measured:
         """Every test for attention, each candidate of the ceiling, and random rankings.
@@ -100,8 +104,9 @@ class Telling(Question):
         subject, reading, settings = group.subject, group.reading, group.settings
         effects = group.effects_by(group.judge)
         everyone, sample = np.arange(len(reading.weights)), np.flatnonzero(group.is_sampled)
+        ties = group.rng.random(reading.weights.shape)
         rankings = {
-            ATTENTION: effects.opposing_last(reading.weights),
+            ATTENTION: effects.opposing_last(ties_broken(reading.weights, ties)),
             ALONE: effects.alone,
         } | {
             measure: _ranking(group, measure) for measure in BEST_OF if measure in subject.measures
@@ -147,7 +152,7 @@ class Telling(Question):
     def conclude(self, found: Findings) -> Conclusion:
         """The share of true pictures, and each test between random rankings and the best."""
         columns = found.columns
-        tests = [_true_pictures(found)]
+        tests = [_true_pictures(found), *_true_replaced(found)]
         for name, test in TESTS.items():
             if np.isnan(columns[f"{name}_attention"]).all():
                 continue  # accuracy needs labels
@@ -192,24 +197,34 @@ def _pictures(
     group: DocumentGroup, columns: Mapping[str, Column], deleting: Deleting
 ) -> dict[str, Column]:
     """How true each document's picture is, and which are false; NaN of a silent document."""
-    effects, weights = group.effects_by(group.judge), group.reading.weights
-    margin = effects.whole - effects.lost_at  # what there is to lose
-    best, floor = deleting.mean(deleting.best), columns[f"{FALL}_random"]
-    best = np.where(best - floor > SLIGHT * margin, best, np.nan)  # NaN: all rankings do as well
-    picture = place_between(columns[f"{FALL}_{ATTENTION}"], floor, best)
-    is_shown_true = is_true(picture)
-    is_wrong = misses_a_word(weights, effects) | shows_the_other_side(weights, effects)
-    is_shown_true[is_wrong & ~np.isnan(picture)] = 0.0
-    is_silent = deleting.is_silent(margin)
-    silent = np.flatnonzero(is_silent)
-    hidden = silent[is_hidden(group.judge, group.reading, effects, silent)]
-    is_shown_true[hidden], is_silent[hidden] = 0.0, False
+    effects = group.effects_by(group.judge)
+    fall, floor = columns[f"{FALL}_{ATTENTION}"], columns[f"{FALL}_random"]
+    found = judge_pictures(group.judge, group.reading, effects, deleting, fall, floor)
     return {
-        f"{FALL}_best": best,
-        "picture": picture,
-        "is_true_picture": is_shown_true,
-        "is_silent": is_silent.astype(np.float64),
+        f"{FALL}_best": found.best,
+        "picture": found.place,
+        "is_true_picture": found.is_true,
+        "is_silent": found.is_silent.astype(np.float64),
+        "is_true_replaced": _replaced(group),
     }
+
+
+def _replaced(group: DocumentGroup) -> Column:
+    """Which pictures of a sample are true if words are replaced, not deleted."""
+    found = np.full(len(group.labels), np.nan)
+    rows = np.flatnonzero(group.is_replaced)
+    if not group.subject.replacement or group.judge is not group.subject or not len(rows):
+        return found
+    reading = group.reading_of(rows)
+    rankings = [
+        group.importance(measure)[rows, : reading.weights.shape[1]]
+        for measure in BEST_OF
+        if measure in group.subject.measures and measure != LEAVE_ONE_OUT
+    ]
+    draws = list(group.rng.random((FALL_DRAWS, *reading.weights.shape)))
+    judge = Replacing(group.subject)
+    found[rows] = true_pictures(judge, reading, rankings, group.settings.fractions, draws)
+    return found
 
 
 def _spread(
@@ -226,6 +241,15 @@ def _true_pictures(found: Findings) -> TestResult:
     note = f"{counted(silent, 'silent document')}: no words carry the decision there"
     shown = score_share(found.columns["is_true_picture"], found.settings.bootstrap)
     return found.judged(TRUE_PICTURES, shown, note=note if silent else "")
+
+
+def _true_replaced(found: Findings) -> tuple[TestResult, ...]:
+    """The same with words replaced; nothing where no word can be put in their place."""
+    column = found.columns.get("is_true_replaced")
+    if column is None or np.isnan(column).all():
+        return ()
+    note = f"words replaced by {found.subject.replacement}"
+    return (found.judged(TRUE_REPLACED, score_share(column, found.settings.bootstrap), note=note),)
 
 
 def _class_table(found: Findings) -> Table:
@@ -280,8 +304,7 @@ def _erased(
     whole = group.judge.judged(reading)[some]
     prediction, rows = whole.argmax(axis=1), np.arange(len(some))
     target = np.repeat(prediction[:, None], numbers.shape[1], axis=1)
-    effects, smallest = group.effects_by(group.judge), group.judge.smallest
-    before, lost_at = effects.whole[some, None], effects.lost_at[some, None]
+    effects, smallest = group.effects_by(group.judge).of(some), group.judge.smallest
     return [
         Erased(
             group.labels[some],
@@ -291,7 +314,7 @@ def _erased(
             only[rows, :, prediction],
             without[:, :steps].argmax(axis=-1),
             only.argmax(axis=-1),
-            before - np.maximum(log_odds(without[:, steps:], target, smallest), lost_at),
+            effects.fall_to(log_odds(without[:, steps:], target, smallest)),
         )
         for without, only in zip(
             probabilities[: len(tops)], probabilities[len(tops) :], strict=True

@@ -46,6 +46,7 @@ Attentions = Float[ndarray, "documents attentions words"]
 Probabilities = Float[ndarray, "documents classes"]
 States = Float[ndarray, "documents words size"]
 AnySubject = TypeVar("AnySubject", bound="Subject")
+TEXTS_AT_ONCE = 256
 
 
 @dataclass(frozen=True)
@@ -134,6 +135,11 @@ class Subject(Judge):
     further: Mapping[str, Importance] = MappingProxyType({})  # measures that were asked for
 
     @property
+    def replacement(self) -> str:
+        """A word that tells it nothing, to put in place of others; nothing if there is none."""
+        return ""
+
+    @property
     def measures(self) -> tuple[str, ...]:
         """The measures of importance that are ranked: all that it can give, and further ones."""
         usual = (name for name in importances.audited if importances[name].needs <= self.gives)
@@ -203,6 +209,14 @@ class Subject(Judge):
     def judged(self, reading: Reading) -> Probabilities:
         """As it read them."""
         return reading.probabilities
+
+    def predict_texts(self, texts: Sequence[str]) -> Probabilities:
+        """Probabilities of any texts."""
+        parts = [
+            self.read(texts[start : start + TEXTS_AT_ONCE]).probabilities
+            for start in range(0, len(texts), TEXTS_AT_ONCE)
+        ]
+        return np.concatenate(parts) if parts else np.empty((0, len(self.classes)))
 
 
 class SeenReading(Seen):

@@ -31,6 +31,11 @@ class Beside(Subject):
         return self.behind.measures
 
     @property
+    def replacement(self) -> str:
+        """As the other subject."""
+        return self.behind.replacement
+
+    @property
     def reads_side_by_side(self) -> bool:
         """As the other subject."""
         return self.behind.reads_side_by_side
@@ -51,6 +56,10 @@ class Beside(Subject):
     ) -> Float[ndarray, "variants classes"]:
         """As the other subject."""
         return self.behind.predict_kept(reading, document, is_kept)
+
+    def predict_texts(self, texts: Sequence[str]) -> Probabilities:
+        """As the other subject."""
+        return self.behind.predict_texts(texts)
 
     def without_each(self, reading: Reading) -> Float[ndarray, "documents words classes"]:
         """As the other subject."""

@@ -34,6 +34,8 @@ from heedful.text.token_classes import classify_tokens
 from heedful.text.vocabulary import SPECIAL_WORDS
 from heedful.training.trained import Exposure, Trained
 
+MASK, UNKNOWN = "[MASK]", "unknown"  # BERT's; and, repeated until no vocabulary has it
+
 
 class ClassifierSubject(Decides, ShowsStates, KnowsWords):
     """A trained attention classifier."""
@@ -86,6 +88,16 @@ class ClassifierSubject(Decides, ShowsStates, KnowsWords):
     def exposure(self, texts: Sequence[str]) -> Exposure:
         """Which texts it was trained on, and which chose its best epoch."""
         return self.trained.exposure(texts)
+
+    @cached_property
+    def replacement(self) -> str:
+        """A word that is not in the vocabulary; of a pretrained encoder, its tokenizer's mask."""
+        if isinstance(self.model.encoder, PretrainedEncoder):
+            return MASK if len(self.trained.tokenizer.cut_words(MASK)) == 1 else ""
+        word = UNKNOWN
+        while word in self.vocabulary:
+            word += UNKNOWN
+        return word
 
     def read(self, texts: Sequence[str]) -> Reading:
         """Words, weights and probabilities of some texts."""

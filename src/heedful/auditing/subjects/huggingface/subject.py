@@ -83,6 +83,15 @@ class TransformerSubject(Subject):
             "readout": readouts.spec(self.readout),
         }
 
+    @property
+    def replacement(self) -> str:
+        """The mask of its tokenizer, or its unknown word."""
+        return self.model.cutter.replacement
+
+    def predict_texts(self, texts: Sequence[str]) -> Probabilities:
+        """Probabilities of any texts."""
+        return self.model.probabilities(texts)
+
     def refuses(self, question: str) -> str:
         """What makes no sense for a model that is audited as it is."""
         if question in ("decisive", "exclusive") and self.model.why_fixed:

@@ -83,6 +83,12 @@ class PieceCutter:
         self.most = most
         self.names = tuple(names)
 
+    @property
+    def replacement(self) -> str:
+        """What stands for a word that is not told: the mask, or the unknown word."""
+        token = self.tokenizer.mask_token or self.tokenizer.unk_token or ""
+        return str(token)
+
     def cut(self, texts: Sequence[str]) -> list[Pieces]:
         """Each text in pieces, words included."""
         return [

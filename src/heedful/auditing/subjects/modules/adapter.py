@@ -41,10 +41,12 @@ class ModuleAdapter(ABC):
     """How an audit reads texts with somebody's module: where words are, states, weights, decision.
 
     `classes` are the labels in the order of the logits. No more than `words_at_once` words, padding
-    included, are given to `read` at a time; less for a module that needs much memory.
+    included, are given to `read` at a time; less for a module that needs much memory. With an
+    `unknown_word`, pictures are also judged with words replaced by it instead of deleted.
     """
 
     words_at_once: int = 16_384
+    unknown_word: str = ""  # one that the module was trained to read as unknown, if there is any
 
     def __init__(self, module: nn.Module, classes: Sequence[Label]) -> None:
         if len(classes) < 2 or len(set(classes)) < len(classes):

@@ -58,6 +58,11 @@ class ModuleSubject(DecidesFromOutside, ShowsStates):
             return NO_EMBEDDINGS
         return NOTHING_TRAINED if question in ("needed", "stable") else ""
 
+    @property
+    def replacement(self) -> str:
+        """What its adapter says."""
+        return self.adapter.unknown_word
+
     def read(self, texts: Sequence[str]) -> Reading:
         """Words, weights and probabilities; an adapter that contradicts itself is refused."""
         offsets = tuple(places_of_words(self.adapter, text) for text in texts)

@@ -1,0 +1,49 @@
+"""A judge that puts an unknown word where the subject would leave a word out.
+
+A text with words deleted is shorter than what a model was trained on, one with unknown words is as
+long and has holes. What is true of a picture should hold under both.
+"""
+
+from jaxtyping import Bool, Float, Int
+from numpy import ndarray
+
+from heedful.auditing.subjects.base import Judge, Probabilities, Reading, Subject
+
+
+class Replacing(Judge):
+    """A subject that reads its own replacement for every word that is not kept."""
+
+    def __init__(self, subject: Subject) -> None:
+        self.subject = subject
+        self.smallest = subject.smallest  # type: ignore[misc]
+
+    def judged(self, reading: Reading) -> Probabilities:
+        """As it read them."""
+        return self.subject.judged(reading)
+
+    def predict_kept(
+        self,
+        reading: Reading,
+        document: Int[ndarray, " variants"],
+        is_kept: Bool[ndarray, "variants words"],
+    ) -> Float[ndarray, "variants classes"]:
+        """Probabilities of the texts with the other words replaced."""
+        texts = [
+            replaced(reading.texts[row], reading.offsets[row], kept, self.subject.replacement)
+            for row, kept in zip(document.tolist(), is_kept, strict=True)
+        ]
+        return self.subject.predict_texts(texts)
+
+
+def replaced(
+    text: str,
+    offsets: Int[ndarray, "words 2"],
+    is_kept: Bool[ndarray, " _"],
+    replacement: str,
+) -> str:
+    """The text with a replacement for each word that is not kept."""
+    parts, end_before = [], 0
+    for (start, end), kept in zip(offsets.tolist(), is_kept[: len(offsets)].tolist(), strict=True):
+        parts += [text[end_before:start], text[start:end] if kept else replacement]
+        end_before = end
+    return "".join([*parts, text[end_before:]])
