@@ -1,11 +1,14 @@
 import json
+import shlex
 from pathlib import Path
 
 import pandas
 import pytest
 
+from heedful.runs import RunFolder
 from heedful.text.readers import read_documents
 from heedful.training.trained import Trained
+from tests.cli.conftest import QUICK
 
 
 @pytest.fixture
@@ -69,6 +72,19 @@ def test_a_sample_is_drawn_by_the_seed_and_questions_can_be_chosen(heedful, run,
     assert one == same != other
     assert json.loads(one)["documents"] == 20
     assert [answer["question"] for answer in json.loads(one)["answers"]] == ["decisive"]
+
+
+@pytest.mark.usefixtures("cuts_by_hand")
+def test_after_a_no_the_commands_can_be_run_as_they_are_printed(heedful, data, marked):
+    """Whatever the verdict on this small model is, it is not a yes."""
+    heedful("train", data, "-o", "run", *QUICK)
+    answer = heedful("audit", "run", marked, "--ask", "telling", "-o", "audited")
+    printed = [line.strip() for line in answer.out.splitlines() if line.startswith("  heedful ")]
+    assert [line.split()[1] for line in printed] == ["train", "compare"]
+    assert printed[0] in Path("audited/report.html").read_text()
+    for line in printed:
+        assert heedful(*shlex.split(line)[1:]).code == 0
+    assert RunFolder("run-faithful").is_finished
 
 
 def test_the_verdict_becomes_an_exit_code_on_request(heedful, run, marked):

@@ -75,6 +75,16 @@ def test_a_settings_file_a_profile_and_flags_add_up(heedful, data):
     assert config["training"]["recipe"] == {"name": "standard", "epochs": 1}
 
 
+def test_a_run_is_trained_like_another_with_what_is_given_changed(heedful, run, data):
+    answer = heedful("train", data, "--like", run, "--recipe", "faithful:epochs=1", "-o", "again")
+    assert answer.code == 0, answer.err
+    before, after = RunFolder(run).read_config(), RunFolder("again").read_config()
+    assert after["model"] == before["model"]
+    assert after["text"] == before["text"]
+    assert after["training"]["optimizer"] == before["training"]["optimizer"]
+    assert after["training"]["recipe"]["name"] == "faithful"
+
+
 def test_a_built_in_corpus_trains_by_name(heedful):
     answer = heedful("train", "planted:documents=200", "-o", "run", *QUICK)
     assert answer.code == 0
@@ -181,6 +191,8 @@ def test_a_checkpoint_that_does_not_fit_is_refused(heedful, data, run):
         (["DATA", "--device", "tpu"], "no device named 'tpu'"),
         (["DATA", "--profile", "sunlu"], "no profile named 'sunlu'. Did you mean 'sun-lu'?"),
         (["DATA", "--config", "no.toml"], "no settings file at no.toml"),
+        (["DATA", "--like", "nowhere"], "no run at nowhere"),
+        (["DATA", "--like", "nowhere", "--profile", "sun-lu"], "--like and --profile both say"),
         (
             ["DATA", "--seed", "1", "--set", "seed=2"],
             "seed is given twice: as a flag and with --set",

@@ -92,6 +92,7 @@ def audit(
     """
     from dataclasses import replace
 
+    from heedful.auditing.next_step import COMMANDS, training_commands
     from heedful.auditing.questions import AuditSettings
     from heedful.auditing.results import Audit
     from heedful.auditing.run_audit import AuditPlan, prepare_audit
@@ -104,6 +105,7 @@ def audit(
     from heedful.config import at_least, check, seconds_in
     from heedful.errors import UsageError
     from heedful.model.precision import Precision
+    from heedful.training.recipe import recipes
     from heedful.training.trained import Trained
 
     if fail_on not in (None, "may-not", "not-safe"):
@@ -147,7 +149,17 @@ def audit(
         ClassifierSubject(trained, precision=exactness),
         found,
         plan,
-        about={"name": Path(run).resolve().name, "data": data, "judge": judge},
+        about={
+            "name": Path(run).resolve().name,
+            "data": data,
+            "judge": judge,
+            COMMANDS: training_commands(
+                run,
+                recipes.name_of(trained.settings.training.recipe),
+                trained.provenance.get("data", {}),
+                data,
+            ),
+        },
         judge=of_judge,
     )
     if not quiet and prepared.chosen.note:

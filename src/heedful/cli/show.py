@@ -11,6 +11,7 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 from rich.text import Text
 
+from heedful.auditing.next_step import LEAD, next_steps
 from heedful.auditing.operating_points import NOT_CALIBRATED
 from heedful.auditing.progress import MEASURING, AuditWatcher
 from heedful.auditing.scope import scope
@@ -132,6 +133,9 @@ def audited(audit: "Audit") -> Iterator[Text]:
                 yield Text(f"  {_fact_line(fact)}", style="dim")
     if audit.instead:
         yield Text(f"\n{audit.instead}", style="bold")
+    if steps := next_steps(audit):
+        yield Text(f"\n{LEAD}", style="bold")
+        yield from (Text(f"  {step}") for step in steps)
     if audit.calibration.track_record:
         yield Text(f"\n{audit.calibration.track_record}")
 

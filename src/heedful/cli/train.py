@@ -40,6 +40,9 @@ def train(
     profile: Annotated[
         str | None, _option("Settings to start from, as in sun-lu.", panel=_MODEL)
     ] = None,
+    like: Annotated[
+        Path | None, _option("Settings to start from: those of a run.", panel=_MODEL)
+    ] = None,
     config: Annotated[
         Path | None, _option("TOML file with tables text, model, training.", panel=_MODEL)
     ] = None,
@@ -106,9 +109,14 @@ def train(
     corpus = find_corpus(
         data, text=text, label=label, data_dir=data_dir, dev_share=dev_share, test_share=test_share
     )
+    if like is not None and profile is not None:
+        raise UsageError("--like and --profile both say which settings to start from: give one.")
     begun = RunFolder(output) if resume and output is not None else None
-    if begun is not None and begun.is_begun and profile is None and config is None:
+    is_new = profile is not None or config is not None or like is not None
+    if begun is not None and begun.is_begun and not is_new:
         base = read_settings(begun)
+    elif like is not None:
+        base = read_settings(RunFolder(like))
     else:
         base = profiles[profile or "default"]().with_(split=corpus.split)
     settings = settings_from(

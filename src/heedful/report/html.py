@@ -16,6 +16,7 @@ import vl_convert
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from heedful.auditing.next_step import COMMANDS, LEAD, next_steps
 from heedful.auditing.results import AT_CHANCE, Audit, ShownDocument, Table
 from heedful.auditing.scope import scope
 from heedful.auditing.verdict import RULES
@@ -47,6 +48,7 @@ class AuditedRun:
     mark: str
     why: str
     scope: str  # what is claimed and where it stops
+    next_steps: tuple[str, ...]  # commands to run after a verdict that is not a yes
     by_tolerance: list[tuple[str, str]]  # verdicts at other shares of false pictures
     by_class: list[tuple[str, str, str, int]]  # false pictures: class, share, interval, documents
     tally: str
@@ -93,6 +95,7 @@ def render(
         calibrations=calibration_points.calibrations(audits),
         rules=RULES,
         places={"scores": SCORES, "instead": INSTEAD},
+        lead=LEAD,
     )
 
 
@@ -184,7 +187,8 @@ FACTS = {
 def _about(audit: Audit) -> dict[str, Any]:
     """The facts about an audit, its accuracies in words."""
     in_words = {"accuracy": "; ".join(audit.accuracies.values()) or "unknown"}
-    replaced = ("accuracy", "labelled_documents", "test_accuracy", "test_documents", AT_CHANCE)
+    replaced = ("accuracy", "labelled_documents", "test_accuracy", "test_documents")
+    replaced += (AT_CHANCE, COMMANDS)  # said elsewhere
     return {
         **{name: value for name, value in audit.about.items() if name not in replaced},
         **in_words,
@@ -199,6 +203,7 @@ def _subject(run: str, audit: Audit) -> AuditedRun:
         mark=tables.VERDICT_MARKS[audit.verdict],
         why=tables.why(audit),
         scope=scope(audit),
+        next_steps=next_steps(audit),
         by_tolerance=tables.by_tolerance(audit),
         by_class=tables.by_class(audit),
         tally=tables.tally(audit),

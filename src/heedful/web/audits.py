@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from heedful.auditing.document_filter import Rows, Selection, column_of, select
+from heedful.auditing.next_step import LEAD, next_steps
 from heedful.auditing.questions import audit_tests
 from heedful.auditing.results import Audit, plain
 from heedful.auditing.scope import scope
@@ -57,6 +58,8 @@ class AuditViews:
             scope=scope(audit),
             tally=tables.tally(audit),
             instead=audit.instead,
+            lead=LEAD,
+            next_steps=list(next_steps(audit)),
             caveat=audit.caveat,
             record=audit.calibration.track_record,
             about=list(flat(audit.about)),

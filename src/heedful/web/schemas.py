@@ -271,6 +271,8 @@ class AuditSheet(AuditLine):
     tally: str
     scope: str  # what the verdict claims and where it stops
     instead: str
+    lead: str  # to the next steps
+    next_steps: list[str]  # commands to run after a verdict that is not a yes
     caveat: str
     record: str
     about: list[tuple[str, str]]

@@ -61,6 +61,8 @@ const verdict = (sheet) =>
     h("p", {}, `${sheet.why} Of ${sheet.questions.length} questions: ${sheet.tally}.`),
     sheet.scope && h("p", {}, sheet.scope),
     h("p", {}, sheet.instead),
+    sheet.next_steps.length > 0 && h("p", {}, sheet.lead),
+    sheet.next_steps.length > 0 && h("pre", { class: "commands", tabindex: "0" }, sheet.next_steps.join("\n")),
     h("p", { class: "small quiet" }, `${sheet.caveat} ${sheet.record}`),
     h("dl", { class: "facts" }, sheet.about.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, h("bdi", {}, value))))),
   );
