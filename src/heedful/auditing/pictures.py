@@ -36,7 +36,6 @@ FAINT = 0.5  # of an even share of the weight: a word with less is not shown
 HALF = 0.5  # of the decision: words without which so much is lost must be shown
 AS_GOOD = 0.8  # of the largest fall of a single word
 TIED = 1e-6  # weights that differ by less than this share are equal
-SHOWN_WEIGHT = 0.8  # the fewest words that hold this share of the weight are what a picture shows
 
 Steps = Int[ndarray, "documents steps"]
 BySteps = Float[ndarray, "documents steps"]
@@ -128,7 +127,7 @@ def judge_pictures(
     silent = np.flatnonzero(is_silent)
     # Many words may say the same, or none may say anything. If the shown words do not carry the
     # decision either, others do, and the picture hides them.
-    shown = shown_words(reading.weights)
+    shown = shown_words(reading.weights, reading.is_token)
     hidden = silent[is_lost_with(judge, reading, effects, silent, shown)]
     is_shown_true[hidden], is_silent[hidden] = 0.0, False
     return Pictures(place, is_shown_true, is_silent, best)
@@ -164,16 +163,13 @@ def shows_the_other_side(weights: Words, effects: WordEffects) -> Bool[ndarray, 
     return (weights * effects.is_opposing).sum(axis=1) > AGAINST * total
 
 
-def shown_words(weights: Words) -> Bool[ndarray, "documents words"]:
-    """What a picture shows: the fewest words that hold most of the weight, equal ones in order."""
-    order = (-weights).argsort(axis=1, kind="stable")
-    descending = np.take_along_axis(weights, order, axis=1)
-    before = descending.cumsum(axis=1) - descending
-    is_shown = np.zeros(weights.shape, dtype=bool)
-    np.put_along_axis(
-        is_shown, order, before < SHOWN_WEIGHT * weights.sum(axis=1, keepdims=True), axis=1
-    )
-    return is_shown & (weights > 0)
+def shown_words(
+    weights: Words, is_token: Bool[ndarray, "documents words"]
+) -> Bool[ndarray, "documents words"]:
+    """What a picture shows: the words with at least an even share of the weight."""
+    count = np.maximum(is_token.sum(axis=1, keepdims=True), 1)
+    even = weights.sum(axis=1, keepdims=True) / count
+    return (weights >= even * (1 - TIED)) & is_token
 
 
 def is_lost_with(

@@ -187,8 +187,8 @@ FACTS = {
 def _about(audit: Audit) -> dict[str, Any]:
     """The facts about an audit, its accuracies in words."""
     in_words = {"accuracy": "; ".join(audit.accuracies.values()) or "unknown"}
-    replaced = ("accuracy", "labelled_documents", "test_accuracy", "test_documents")
-    replaced += (AT_CHANCE, COMMANDS)  # said elsewhere
+    of_accuracy = ("accuracy", "labelled_documents", "test_accuracy", "test_documents")
+    replaced = (*of_accuracy, AT_CHANCE, COMMANDS)  # said elsewhere
     return {
         **{name: value for name, value in audit.about.items() if name not in replaced},
         **in_words,

@@ -165,7 +165,7 @@ def _is_choice_explained(group: DocumentGroup) -> Column:
     a label that other words have decided, it is lost with them.
     """
     reading, effects = group.reading, group.effects_by(group.subject)
-    is_kept = shown_words(reading.weights) | effects.speaks_against
+    is_kept = shown_words(reading.weights, reading.is_token) | effects.speaks_against
     everyone = np.arange(len(reading.texts))
     is_lost = is_lost_with(group.subject, reading, effects, everyone, is_kept)
     return (~is_lost).astype(np.float64)
