@@ -99,6 +99,27 @@ class Convolutions(Encoder):
         return torch.cat(views, dim=1).relu().transpose(1, 2) * is_token.unsqueeze(-1)
 
 
+class Votes(Encoder):
+    """A few numbers between -1 and 1 for each word, made from the words next to it and no others.
+
+    state_t = tanh(V · windows_t + c)
+
+    No word can shout: under a linear output its say in the decision is at most its weight times the
+    sum of |W|, so whatever a word is worth beyond that, attention has to show.
+    """
+
+    def __init__(self, windows: Convolutions, votes: int) -> None:
+        super().__init__()
+        self.output_size = votes
+        self.windows = windows
+        self.vote = nn.Linear(windows.output_size, votes)
+
+    def forward(self, embedded: Embedded, is_token: IsToken) -> Hidden:
+        """The states."""
+        votes = self.vote(self.windows(embedded, is_token)).tanh()
+        return votes * is_token.unsqueeze(-1)
+
+
 class Recurrent(Encoder):
     """One recurrent layer, run in one or both directions without packing.
 
