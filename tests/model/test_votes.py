@@ -1,4 +1,4 @@
-"""The encoder `votes`: what a word says comes from its window, who is heard from the whole text."""
+"""The encoder `votes`: words speak for themselves, and the whole text decides who is heard."""
 
 import pytest
 import torch
@@ -23,7 +23,7 @@ def test_logits_are_the_sum_of_weight_times_vote_plus_the_bias(classes):
     torch.testing.assert_close(trace.logits, expected)
 
 
-@pytest.mark.parametrize(("widths", "reach"), [("1", 0), ("1+3", 1), ("5", 2)])
+@pytest.mark.parametrize(("widths", "reach"), [("1", 0), ("3", 1), ("1+5", 2)])
 def test_a_vote_depends_on_the_words_of_its_window_and_no_others(widths, reach):
     model, batch = a_model(encoder=f"votes:kernel_sizes={widths}"), a_batch(9)
     embedded = model.embed(batch).detach()
@@ -33,6 +33,21 @@ def test_a_vote_depends_on_the_words_of_its_window_and_no_others(widths, reach):
     moved = (after.hidden - before.hidden).abs().amax(dim=-1)[0] > 1e-12
     assert moved.nonzero().flatten().tolist() == list(range(4 - reach, 5 + reach))
     assert ((after.scores - before.scores).abs()[0] > 1e-12).all()  # the keys have read all words
+
+
+def test_neighbours_may_turn_a_vote_and_do_not_cast_it():
+    model, batch = a_model(encoder="votes"), a_batch(5)
+    encoder = model.encoder
+    with torch.no_grad():
+        encoder.vote.bias.zero_()
+        encoder.own.convolutions[0].bias.zero_()
+        words = model.embed(batch).detach()
+        mute = words.index_fill(1, torch.tensor([2]), 0.0)  # a word that has nothing to say
+        assert not encoder(mute, batch.is_token)[0, 2].any()
+        encoder.turn.bias.fill_(-1e3)
+        turned = encoder(words, batch.is_token)
+        encoder.turn.bias.fill_(1e3)
+        torch.testing.assert_close(encoder(words, batch.is_token), -turned)
 
 
 def test_no_vote_is_louder_than_one():

@@ -126,16 +126,16 @@ class CNN(OverWords):
 
 @encoders.register("votes")
 @dataclass(frozen=True)
-class WindowVotes(OverWords):
-    """Each word and its neighbours vote in a few bounded numbers; another encoder makes the keys.
+class LocalVotes(OverWords):
+    """Each word votes, neighbours may turn its vote; keys of another encoder decide who is heard.
 
-    What a state says comes from its own window, so a weight on a word is a weight on that word.
-    Attention, whose keys have read the whole text, only decides who is heard.
+    What a state says comes from its own word, so a weight on a word is a weight on that word.
+    Attention, whose keys have read the whole text, only decides how much each vote counts.
     """
 
-    votes: int = 8  # numbers between -1 and 1
-    kernel_sizes: tuple[int, ...] = (1, 3)
-    filters: int = 64  # per kernel size
+    votes: int = 8  # numbers between -1 and 1 for each word
+    kernel_sizes: tuple[int, ...] = (3,)  # of the windows whose words may turn a vote
+    filters: int = 64  # per kernel size, and for the word alone
 
     def __post_init__(self) -> None:
         size(votes=self.votes, filters=self.filters)
@@ -147,7 +147,7 @@ class WindowVotes(OverWords):
 
     def build(self, embedding_size: int) -> Encoder:
         """The module."""
-        return Votes(Convolutions(embedding_size, self.kernel_sizes, self.filters), self.votes)
+        return Votes(embedding_size, self.votes, self.kernel_sizes, self.filters)
 
 
 @dataclass(frozen=True)

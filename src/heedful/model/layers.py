@@ -100,24 +100,30 @@ class Convolutions(Encoder):
 
 
 class Votes(Encoder):
-    """A few numbers between -1 and 1 for each word, made from the words next to it and no others.
+    """Each word votes in a few numbers; its neighbours may weaken or turn a vote, not cast it.
 
-    state_t = tanh(V · windows_t + c)
+    state_t = tanh(V · own_t + c) * tanh(1 + U · window_t + d)
 
-    No word can shout: under a linear output its say in the decision is at most its weight times the
-    sum of |W|, so whatever a word is worth beyond that, attention has to show.
+    `own` are features of the word alone, `window` of the words around it. No word can shout: under
+    a linear output its say in the decision is at most its weight times the sum of |W|, so whatever
+    a word is worth beyond that, attention has to show.
     """
 
-    def __init__(self, windows: Convolutions, votes: int) -> None:
+    def __init__(
+        self, embedding_size: int, votes: int, kernel_sizes: tuple[int, ...], filters: int
+    ) -> None:
         super().__init__()
         self.output_size = votes
-        self.windows = windows
-        self.vote = nn.Linear(windows.output_size, votes)
+        self.own = Convolutions(embedding_size, (1,), filters)
+        self.window = Convolutions(embedding_size, kernel_sizes, filters)
+        self.vote = nn.Linear(self.own.output_size, votes)
+        self.turn = nn.Linear(self.window.output_size, votes)
 
     def forward(self, embedded: Embedded, is_token: IsToken) -> Hidden:
         """The states."""
-        votes = self.vote(self.windows(embedded, is_token)).tanh()
-        return votes * is_token.unsqueeze(-1)
+        votes = self.vote(self.own(embedded, is_token)).tanh()
+        turned = (1 + self.turn(self.window(embedded, is_token))).tanh()
+        return votes * turned * is_token.unsqueeze(-1)
 
 
 class Recurrent(Encoder):
