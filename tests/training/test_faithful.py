@@ -100,6 +100,7 @@ ENCODERS = [
     {"encoder": "embedding"}, {"encoder": "mlp", "projection": "sparsemax"},
     {"encoder": "bilstm:hidden_size=4"}, {"encoder": "gru:hidden_size=3", "projection": "entmax"},
     {"encoder": "bilstm:hidden_size=3:skip=concat"}, {"encoder": "cnn"},
+    {"encoder": "votes:filters=5", "keys": "bilstm:hidden_size=4"},
     {"encoder": "bilstm:hidden_size=4", "keys": "separate"},
     {"encoder": "transformer:hidden_size=8:heads=2", "projection": "k-hot:k=2"},
     {"encoder": "pretrained:source=tiny"},
