@@ -19,6 +19,7 @@ from heedful.training.recipes import recipes
 from heedful.training.recipes.diversity import Diversity
 from heedful.training.recipes.faithful import (
     Faithful,
+    away,
     draw_places,
     drop,
     falls,
@@ -99,6 +100,7 @@ ENCODERS = [
     {"encoder": "embedding"}, {"encoder": "mlp", "projection": "sparsemax"},
     {"encoder": "bilstm:hidden_size=4"}, {"encoder": "gru:hidden_size=3", "projection": "entmax"},
     {"encoder": "bilstm:hidden_size=3:skip=concat"}, {"encoder": "cnn"},
+    {"encoder": "votes:filters=5", "keys": "bilstm:hidden_size=4"},
     {"encoder": "bilstm:hidden_size=4", "keys": "separate"},
     {"encoder": "transformer:hidden_size=8:heads=2", "projection": "k-hot:k=2"},
     {"encoder": "pretrained:source=tiny"},
@@ -186,8 +188,12 @@ def test_keep_reads_the_top_words_as_a_text_of_their_own():
     torch.testing.assert_close(keep(model, batch, model(batch), is_top), expected)
 
 
+# Drop and away
+
+
+@pytest.mark.parametrize("penalty", [drop, away])
 @pytest.mark.parametrize("shares", [(0.5, 0.5), (0.9, 0.1), (0.2, 0.3, 0.5)])
-def test_drop_is_0_where_the_answer_is_the_shares_of_the_labels(shares):
+def test_nothing_is_paid_where_the_answer_is_the_shares_of_the_labels(penalty, shares):
     model, batch = a_model(classes=len(shares), encoder="embedding"), a_batch(5, 3, 1)
     of_label = torch.tensor(shares, dtype=torch.float64)
     logits = of_label.log()
@@ -196,10 +202,41 @@ def test_drop_is_0_where_the_answer_is_the_shares_of_the_labels(shares):
         model.output.linear.bias.copy_(logits if len(shares) > 2 else logits[1:] - logits[:1])
     trace = model(batch)
     is_top = top_words(trace.scores, batch.is_token, 0.2)
-    assert drop(model, batch, trace, is_top, of_label).item() == pytest.approx(0, abs=1e-12)
+    assert penalty(model, batch, trace, is_top, of_label).item() == pytest.approx(0, abs=1e-12)
     other = of_label.flip(0) + torch.linspace(0, 0.1, len(shares))
     expected = (other * (other.log() - logits)).sum()  # any other shares cost their divergence
-    torch.testing.assert_close(drop(model, batch, trace, is_top, other), expected)
+    torch.testing.assert_close(penalty(model, batch, trace, is_top, other), expected)
+
+
+def test_away_spreads_all_weight_over_the_other_words_and_leaves_the_states_as_they_are():
+    model, batch = a_model(encoder="bilstm:hidden_size=4"), a_batch(4)
+    is_top = torch.tensor([[True, False, False, True]])
+    trace = model(batch)
+    logits = model.output(trace.hidden[:, 1:3].mean(dim=1))
+    even = torch.full((2,), 0.5, dtype=torch.float64)
+    expected = (even * (even.log() - logits.log_softmax(dim=-1))).sum()
+    torch.testing.assert_close(away(model, batch, trace, is_top, even), expected)
+
+
+@pytest.mark.parametrize("encoder", ["embedding", "mlp"])
+def test_without_context_and_with_equal_scores_to_look_away_is_to_take_words_away(encoder):
+    model, batch = a_model(encoder=encoder), a_batch(6, 3, 1)
+    with torch.no_grad():
+        for parameter in model.alignment.parameters():
+            parameter.zero_()
+    trace, of_label = model(batch), torch.tensor([0.3, 0.7], dtype=torch.float64)
+    is_top = torch.zeros_like(batch.is_token)
+    is_top[:, 0] = True
+    found = [part(model, batch, trace, is_top, of_label) for part in (away, drop)]
+    torch.testing.assert_close(*found)
+
+
+def test_away_moves_what_states_are_made_of_and_not_where_to_look():
+    model, batch = a_model(encoder="bilstm:hidden_size=4", keys="separate"), a_batch(6, 4, 2)
+    penalty(Faithful(0.0, 0.0, 0.0, 1.0), model, batch).backward()
+    for part in model.attention_parts:
+        assert all(p.grad is None or not p.grad.any() for p in part.parameters())
+    assert all(parameter.grad.abs().sum() > 0 for parameter in model.encoder.parameters())
 
 
 def test_the_shares_of_the_labels_count_documents_by_their_weight():
@@ -217,20 +254,20 @@ def penalty(recipe, model, batch, seed: int = 0) -> torch.Tensor:
     return recipe.penalty(model, batch, model(batch), prepared, rng(seed))
 
 
-def test_the_penalty_is_the_weighted_sum_of_its_three_parts():
+def test_the_penalty_is_the_weighted_sum_of_its_four_parts():
     model, batch = a_model(encoder="bilstm:hidden_size=4"), a_batch(6, 4, 2)
     alone = [
-        penalty(Faithful(*weights, shares=(0.2,)), model, batch)
-        for weights in ([1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0])
+        penalty(Faithful(*weights, shares=(0.2,)), model, batch) for weights in np.eye(4).tolist()
     ]
-    found = penalty(Faithful(2.0, 3.0, 4.0, shares=(0.2,)), model, batch)
-    torch.testing.assert_close(found, 2 * alone[0] + 3 * alone[1] + 4 * alone[2])
+    found = penalty(Faithful(2.0, 3.0, 4.0, 5.0, shares=(0.2,)), model, batch)
+    expected = 2 * alone[0] + 3 * alone[1] + 4 * alone[2] + 5 * alone[3]
+    torch.testing.assert_close(found, expected)
     assert all(float(part.detach()) > 0 for part in alone)
 
 
 def test_all_words_of_a_text_may_be_its_top_words():
     model, batch = a_model(encoder="bilstm:hidden_size=4"), a_batch(6, 4, 2)
-    whole = Faithful(0.0, 1.0, 0.0, shares=(1.0,))
+    whole = Faithful(0.0, 1.0, 0.0, 0.0, shares=(1.0,))
     expected = torch_cross_entropy(model(batch).logits, batch.labels)
     torch.testing.assert_close(penalty(whole, model, batch), expected)
 
@@ -258,7 +295,7 @@ def test_it_composes_with_other_penalties():
 
 def test_rank_moves_what_scores_are_made_of_and_not_the_output():
     model, batch = a_model(encoder="bilstm:hidden_size=4"), a_batch(6, 4, 2)
-    penalty(Faithful(1.0, 0.0, 0.0), model, batch).backward()
+    penalty(Faithful(1.0, 0.0, 0.0, 0.0), model, batch).backward()
     assert all(parameter.grad is None for parameter in model.output.parameters())
     assert all(parameter.grad.abs().sum() > 0 for parameter in model.alignment.parameters())
 
@@ -268,9 +305,9 @@ def test_weights_that_are_not_given_depend_on_whether_the_encoder_is_fine_tuned(
         a_model(encoder="bilstm:hidden_size=4"),
         a_model(encoder="pretrained:source=tiny"),
     )
-    assert Faithful().weights(small) == (0.2, 0.5, 0.1)
-    assert Faithful().weights(large) == (1.0, 1.0, 0.3)
-    assert Faithful(keep_weight=0.0).weights(large) == (1.0, 0.0, 0.3)
+    assert Faithful().weights(small) == (0.2, 0.5, 0.0, 1.0)
+    assert Faithful().weights(large) == (1.0, 1.0, 0.3, 1.0)
+    assert Faithful(keep_weight=0.0).weights(large) == (1.0, 0.0, 0.3, 1.0)
 
 
 def test_models_whose_attention_cannot_learn_are_refused_in_a_sentence():
@@ -291,6 +328,7 @@ def test_models_whose_attention_cannot_learn_are_refused_in_a_sentence():
         "deletions=1",
         "epochs=0",
         "rank_weight=-1.0",
+        "away_weight=-0.1",
         "shares=0.0",
         "shares=0.5+1.5",
         "ranked_share=0",
@@ -317,8 +355,8 @@ def test_texts_of_one_or_two_words_are_learnt(words):
     assert classifier.score(texts, ["p", "n"] * 12) == 1
 
 
-def evidence_mass(recipe: str, corpus: heedful.Corpus, encoder: str) -> float:
-    """Mean share of attention on the planted words, of a model that finds every label."""
+def trained_on(corpus: heedful.Corpus, recipe: str, encoder: str) -> heedful.Classifier:
+    """A model that finds every label."""
     classifier = heedful.Classifier(
         encoder=encoder, recipe=f"{recipe}:epochs=4", embedding_size=16, split="spaces",
         optimizer="adam:learning_rate=0.01", patience=None,
@@ -327,7 +365,12 @@ def evidence_mass(recipe: str, corpus: heedful.Corpus, encoder: str) -> float:
         corpus.train.texts, corpus.train.labels, dev=(corpus.dev.texts, corpus.dev.labels)
     )
     assert classifier.score(corpus.test.texts, corpus.test.labels) > 0.97
-    shown = classifier.attention(corpus.test.texts)
+    return classifier
+
+
+def evidence_mass(recipe: str, corpus: heedful.Corpus, encoder: str) -> float:
+    """Mean share of attention on the planted words."""
+    shown = trained_on(corpus, recipe, encoder).attention(corpus.test.texts)
     return float(
         np.mean([a.weights[[not w.startswith("neutral") for w in a.words]].sum() for a in shown])
     )
@@ -342,3 +385,15 @@ def test_attention_on_planted_evidence_rises_against_standard_training():
 def test_attention_without_context_stays_on_planted_evidence():
     corpus = Planted(documents=2000)()
     assert evidence_mass("faithful", corpus, "embedding") > 0.8
+
+
+def test_less_of_the_decision_reaches_the_output_past_the_weights():
+    corpus = Planted(documents=1000)()
+    score = {}
+    for weight in (0.0, 1.0):
+        recipe = f"faithful:away_weight={weight}"
+        classifier = trained_on(corpus, recipe, "bilstm:hidden_size=16")
+        answer = heedful.audit(classifier, corpus.test, asked=["decisive"], sample=50)
+        (test,) = [t for t in answer.answer("decisive").tests if t.name == "look away"]
+        score[weight] = test.score.score
+    assert score[1.0] > score[0.0] + 0.1, score

@@ -22,6 +22,7 @@ from heedful.model.layers import (
     Recurrent,
     Skip,
     TokenWise,
+    Votes,
     with_skip,
 )
 from heedful.model.pretrained import (
@@ -100,6 +101,12 @@ class TokenMLP(OverWords):
         return TokenWise(embedding_size, self.hidden_size, layers)
 
 
+def _odd_widths(name: str, kernel_sizes: tuple[int, ...]) -> None:
+    if not kernel_sizes or any(width % 2 == 0 or not 0 < width < 1000 for width in kernel_sizes):
+        listed = "+".join(map(str, kernel_sizes))
+        raise ConfigError(f"{name}: kernel_sizes should be odd numbers, not {listed!r}.")
+
+
 @encoders.register("cnn")
 @dataclass(frozen=True)
 class CNN(OverWords):
@@ -110,15 +117,37 @@ class CNN(OverWords):
 
     def __post_init__(self) -> None:
         size(filters=self.filters)
-        if not self.kernel_sizes or any(
-            width % 2 == 0 or not 0 < width < 1000 for width in self.kernel_sizes
-        ):
-            listed = "+".join(map(str, self.kernel_sizes))
-            raise ConfigError(f"cnn: kernel_sizes should be odd numbers, not {listed!r}.")
+        _odd_widths("cnn", self.kernel_sizes)
 
     def build(self, embedding_size: int) -> Encoder:
         """The module."""
         return Convolutions(embedding_size, self.kernel_sizes, self.filters)
+
+
+@encoders.register("votes")
+@dataclass(frozen=True)
+class LocalVotes(OverWords):
+    """Each word votes, neighbours may turn its vote; keys of another encoder decide who is heard.
+
+    What a state says comes from its own word, so a weight on a word is a weight on that word.
+    Attention, whose keys have read the whole text, only decides how much each vote counts.
+    """
+
+    votes: int = 8  # numbers between -1 and 1 for each word
+    kernel_sizes: tuple[int, ...] = (3,)  # of the windows whose words may turn a vote
+    filters: int = 64  # per kernel size, and for the word alone
+
+    def __post_init__(self) -> None:
+        size(votes=self.votes, filters=self.filters)
+        _odd_widths("votes", self.kernel_sizes)
+
+    def wants(self) -> Mapping[str, Any]:
+        """Keys that have read the text."""
+        return {"keys": "bilstm"}
+
+    def build(self, embedding_size: int) -> Encoder:
+        """The module."""
+        return Votes(embedding_size, self.votes, self.kernel_sizes, self.filters)
 
 
 @dataclass(frozen=True)

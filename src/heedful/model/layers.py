@@ -99,6 +99,33 @@ class Convolutions(Encoder):
         return torch.cat(views, dim=1).relu().transpose(1, 2) * is_token.unsqueeze(-1)
 
 
+class Votes(Encoder):
+    """Each word votes in a few numbers; its neighbours may weaken or turn a vote, not cast it.
+
+    state_t = tanh(V · own_t + c) * tanh(1 + U · window_t + d)
+
+    `own` are features of the word alone, `window` of the words around it. No word can shout: under
+    a linear output its say in the decision is at most its weight times the sum of |W|, so whatever
+    a word is worth beyond that, attention has to show.
+    """
+
+    def __init__(
+        self, embedding_size: int, votes: int, kernel_sizes: tuple[int, ...], filters: int
+    ) -> None:
+        super().__init__()
+        self.output_size = votes
+        self.own = Convolutions(embedding_size, (1,), filters)
+        self.window = Convolutions(embedding_size, kernel_sizes, filters)
+        self.vote = nn.Linear(self.own.output_size, votes)
+        self.turn = nn.Linear(self.window.output_size, votes)
+
+    def forward(self, embedded: Embedded, is_token: IsToken) -> Hidden:
+        """The states."""
+        votes = self.vote(self.own(embedded, is_token)).tanh()
+        turned = (1 + self.turn(self.window(embedded, is_token))).tanh()
+        return votes * turned * is_token.unsqueeze(-1)
+
+
 class Recurrent(Encoder):
     """One recurrent layer, run in one or both directions without packing.
 

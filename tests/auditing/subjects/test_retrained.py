@@ -141,8 +141,9 @@ def test_a_gain_over_twins_of_another_recipe_is_not_judged(subject, corpus):
     assert "standard recipe" in test.note
 
 
-def test_context_free_twins_learn_as_long_as_the_run():
-    run = Settings().with_(recipe="standard:epochs=40")
+@pytest.mark.parametrize("encoder", ["bilstm", "votes"])  # votes brings keys, no ways to train
+def test_context_free_twins_learn_as_long_as_the_run(encoder):
+    run = Settings().with_(encoder=encoder, recipe="standard:epochs=40")
     assert run.with_(**context_free(run)).training.recipe.epochs == 40
     assert run.with_(**context_free(run, "imposed")).training.recipe.epochs == 40
 

@@ -84,7 +84,7 @@ def as_usual(run: Settings, recipe: str = "standard") -> dict[str, Any]:
     An encoder with ways of its own (few epochs for a pretrained one) says nothing about others.
     """
     own = run.training.recipe
-    is_plain = isinstance(own, Penalised | Standard) and not run.model.encoder.wants()
+    is_plain = isinstance(own, Penalised | Standard) and "recipe" not in run.model.encoder.wants()
     epochs = own.epochs if is_plain else Standard().epochs
     return {"recipe": f"{recipe}:epochs={epochs}"}
 

@@ -1,7 +1,8 @@
 """Attention that is trained on the model's own deletions: a word's score follows what it is worth.
 
-Three penalties, each of which an audit asks about: attention ranks words as deleting them does,
-its top words are enough for the label, and without them nothing of the label is left.
+Four penalties, each of which an audit asks about: attention ranks words as deleting them does,
+its top words are enough for the label, without them nothing of the label is left, and neither does
+it reach the decision past the weights.
 """
 
 import math
@@ -36,8 +37,8 @@ Places = Int[Tensor, "batch drawn"]
 IsDrawn = Bool[Tensor, "batch drawn"]
 Loss = Float[Tensor, ""]
 
-# Weights of rank, keep and drop. What is fine-tuned learns in few and small steps.
-FROM_SCRATCH, FINE_TUNED = (0.2, 0.5, 0.1), (1.0, 1.0, 0.3)
+# Weights of rank, keep, drop and away. What is fine-tuned learns in few and small steps.
+FROM_SCRATCH, FINE_TUNED = (0.2, 0.5, 0.0, 1.0), (1.0, 1.0, 0.3, 1.0)
 ROUNDING = 1e-6  # of a share times a number of words; falls that differ by less are the same
 
 
@@ -47,28 +48,32 @@ class Faithful(Penalised):
     """Train attention on what the model's own decision does when words are deleted.
 
     objective = cross_entropy + rank_weight * Rank + keep_weight * Keep + drop_weight * Drop
+                + away_weight * Away
     Rank = sum over pairs of gap_ij * softplus(score_j - score_i) / sum of gap_ij
            gap_ij = max(0, fall_i - fall_j),  fall_i = log p(text) - log p(text without word i)
     Keep = cross_entropy of the top words by attention alone
     Drop = KL(shares of the labels | p(text without its top words))
+    Away = KL(shares of the labels | p(states of the whole text, all weight on its other words))
 
     `p` is that of the predicted class, without dropout; no gradient flows through the falls, so
     Rank moves scores only. Of `ranked_share` of the documents of each batch `deletions` words are
     drawn, half by attention and half evenly. The share of words that are the top words is drawn
-    from `shares` for each batch.
+    from `shares` for each batch. Away costs no second reading: it keeps the states of other words
+    from telling what the top words say, which would then reach the decision past the weights.
     """
 
     rank_weight: float | None = None  # None: 0.2, and 1 for a pretrained encoder
     keep_weight: float | None = None  # None: 0.5, and 1 for a pretrained encoder
-    drop_weight: float | None = None  # None: 0.1, and 0.3 for a pretrained encoder
+    drop_weight: float | None = None  # None: 0, and 0.3 for a pretrained encoder
+    away_weight: float | None = None  # None: 1
     ranked_share: float = 0.25  # of the documents of a batch: reading them again takes time
     deletions: int = 4  # words of each of these that are deleted, one at a time
     shares: tuple[float, ...] = (0.1, 0.2, 0.5)
     epochs: int = 12
 
     def __post_init__(self) -> None:
-        weights = {"rank_weight": self.rank_weight, "keep_weight": self.keep_weight}
-        at_least(0, drop_weight=self.drop_weight, **weights)
+        at_least(0, rank_weight=self.rank_weight, keep_weight=self.keep_weight)
+        at_least(0, drop_weight=self.drop_weight, away_weight=self.away_weight)
         at_least(2, deletions=self.deletions)
         at_least(1, epochs=self.epochs)
         if not self.shares:
@@ -101,11 +106,11 @@ class Faithful(Penalised):
         prepared: nn.Module,
         rng: torch.Generator,
     ) -> Loss:
-        """The three penalties, each times its weight; one that weighs nothing is not computed."""
+        """The four penalties, each times its weight; one that weighs nothing is not computed."""
         assert isinstance(prepared, _LabelShares)
         assert isinstance(trace, Trace)  # `prepare` has seen to it
         assert isinstance(model, AttentionClassifier)
-        rank_weight, keep_weight, drop_weight = self.weights(model)
+        rank_weight, keep_weight, drop_weight, away_weight = self.weights(model)
         total = trace.logits.new_zeros(())
         if rank_weight:
             total = total + rank_weight * rank(
@@ -117,14 +122,16 @@ class Faithful(Penalised):
             total = total + keep_weight * keep(model, batch, trace, is_top)
         if drop_weight:
             total = total + drop_weight * drop(model, batch, trace, is_top, prepared.of_label)
+        if away_weight:
+            total = total + away_weight * away(model, batch, trace, is_top, prepared.of_label)
         return total
 
-    def weights(self, model: TextClassifier) -> tuple[float, float, float]:
-        """The weights of rank, keep and drop for this model."""
+    def weights(self, model: TextClassifier) -> tuple[float, float, float, float]:
+        """The weights of rank, keep, drop and away for this model."""
         usual = FINE_TUNED if isinstance(model.encoder, PretrainedEncoder) else FROM_SCRATCH
-        given = (self.rank_weight, self.keep_weight, self.drop_weight)
-        rank, keep, drop = (u if g is None else g for u, g in zip(usual, given, strict=True))
-        return rank, keep, drop
+        given = (self.rank_weight, self.keep_weight, self.drop_weight, self.away_weight)
+        rank, keep, drop, away = (u if g is None else g for u, g in zip(usual, given, strict=True))
+        return rank, keep, drop, away
 
 
 class _LabelShares(nn.Module):
@@ -245,7 +252,27 @@ def drop(
 ) -> Loss:
     """KL(shares of the labels | p) of the texts without their top words, in nats."""
     rest = batch.is_token & ~is_top
-    log_p = logits_of_words(model, trace.embedded, rest).log_softmax(dim=-1)
+    return from_shares(of_label, logits_of_words(model, trace.embedded, rest), batch)
+
+
+def away(
+    model: AttentionClassifier,
+    batch: Batch,
+    trace: Trace,
+    is_top: IsToken,
+    of_label: Float[Tensor, " classes"],
+) -> Loss:
+    """The same of the states as they are, with all weight spread evenly over the other words."""
+    rest = batch.is_token & ~is_top
+    even = rest / rest.sum(dim=1, keepdim=True).clamp(min=1)
+    return from_shares(of_label, model.decide(trace.hidden, even.to(trace.hidden.dtype)), batch)
+
+
+def from_shares(
+    of_label: Float[Tensor, " classes"], logits: Float[Tensor, "batch classes"], batch: Batch
+) -> Loss:
+    """Mean KL(shares of the labels | p) of some logits, each document counted by its weight."""
+    log_p = logits.log_softmax(dim=-1)
     of_label = of_label.to(log_p.dtype)
     divergence = (torch.xlogy(of_label, of_label) - of_label * log_p).sum(dim=-1)
     return (divergence * batch.example_weight).mean()
