@@ -98,11 +98,12 @@ def audit(
     from heedful.auditing.subjects.classifier import ClassifierSubject
     from heedful.auditing.subjects.other_model import TrainedJudge
     from heedful.cli import show
-    from heedful.cli.audit_hf import HF, audit_transformer, refuse_options
+    from heedful.cli.audit_hf import audit_transformer, refuse_options
     from heedful.cli.audit_input import documents_to_audit, enter
     from heedful.cli.deep import Deep
     from heedful.config import at_least, check, seconds_in
     from heedful.errors import UsageError
+    from heedful.model.hub import HF
     from heedful.model.precision import Precision
     from heedful.training.trained import Trained
 
@@ -132,6 +133,7 @@ def audit(
     if judge != "self":
         of_judge = TrainedJudge(Trained.load(judge, device), trained.classes)
     found, rationale_words = documents_to_audit(data, text, label, data_dir)
+    found = trained.with_own_labels(found)
     plan = AuditPlan(
         AuditSettings(seed=seed, tolerate=tolerate, rationale_words=rationale_words),
         ask, documents, seconds, include_trained,

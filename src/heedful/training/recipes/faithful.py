@@ -273,7 +273,8 @@ def from_shares(
 ) -> Loss:
     """Mean KL(shares of the labels | p) of some logits, each document counted by its weight."""
     log_p = logits.log_softmax(dim=-1)
-    of_label = of_label.to(log_p.dtype)
+    absent = log_p.shape[-1] - len(of_label)  # classes that no document has, the last ones
+    of_label = nn.functional.pad(of_label.to(log_p.dtype), (0, absent))
     divergence = (torch.xlogy(of_label, of_label) - of_label * log_p).sum(dim=-1)
     return (divergence * batch.example_weight).mean()
 
