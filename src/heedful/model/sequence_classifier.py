@@ -167,8 +167,8 @@ def check_kind(name: str, config: "PreTrainedConfig", kind: str | None = None) -
     kinds = [kind] if kind else list(getattr(config, "architectures", None) or [])
     if any(part in one for one in kinds for part in GENERATIVE):
         raise ConfigError(
-            f"{name} is a generative model ({kinds[0]}): it writes text and gives no classes. An "
-            "audit takes a sequence classifier."
+            f"{name} is a generative model ({kinds[0]}): it writes text and gives no classes. "
+            "Expected a sequence classifier."
         )
     if kinds and not any("ForSequenceClassification" in one for one in kinds):
         raise ConfigError(
@@ -182,7 +182,7 @@ def check_kind(name: str, config: "PreTrainedConfig", kind: str | None = None) -
         )
     if config.problem_type == "multi_label_classification":
         raise ConfigError(
-            f"{name} gives each label a probability of its own; an audit needs one class per text."
+            f"{name} gives each label a probability of its own; expected one class per text."
         )
     if (config.num_labels or 0) < 2:
-        raise ConfigError(f"{name} gives one number per text; an audit needs two classes or more.")
+        raise ConfigError(f"{name} gives one number per text; expected two classes or more.")

@@ -113,7 +113,7 @@ def _train(
     ).to(target)
     batches = _batches(task.train, tokenizer, settings, target)
     _check_words(batches, settings)
-    material = Material(batches, words, base.model if base else None)
+    material = Material(batches, words, base.model if base else None, len(task.classes))
     recipe.check(model, material)
     if folder is not None and not folder.is_begun:
         folder.begin(configuration(settings, task.classes, task.describe()))

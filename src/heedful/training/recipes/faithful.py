@@ -19,7 +19,7 @@ from heedful.model.classifier import AttentionClassifier, TextClassifier, Trace
 from heedful.model.pretrained import PretrainedEncoder
 from heedful.model.projections import frozen, projections, uniform
 from heedful.model.word_subsets import logits_of_kept
-from heedful.text.batching import Batch, Batches
+from heedful.text.batching import Batch
 from heedful.training.evaluate import evaluating
 from heedful.training.recipe import (
     AnyTrace,
@@ -96,7 +96,7 @@ class Faithful(Penalised):
                 f"{projections.name_of(attends.project)} it cannot learn that. "
                 "Use another projection, as in --projection softmax, or another recipe."
             )
-        return _LabelShares(material.documents).to(next(model.parameters()).device)
+        return _LabelShares(material).to(next(model.parameters()).device)
 
     def penalty(
         self,
@@ -143,9 +143,10 @@ class _LabelShares(nn.Module):
 
     of_label: Tensor
 
-    def __init__(self, documents: Batches) -> None:
+    def __init__(self, material: Material) -> None:
         super().__init__()
-        counts = np.bincount(documents.labels, weights=documents.example_weight)
+        weights, least = material.documents.example_weight, material.classes
+        counts = np.bincount(material.documents.labels, weights=weights, minlength=least)
         self.register_buffer("of_label", torch.from_numpy(counts / counts.sum()).float())
 
 
@@ -273,8 +274,7 @@ def from_shares(
 ) -> Loss:
     """Mean KL(shares of the labels | p) of some logits, each document counted by its weight."""
     log_p = logits.log_softmax(dim=-1)
-    absent = log_p.shape[-1] - len(of_label)  # classes that no document has, the last ones
-    of_label = nn.functional.pad(of_label.to(log_p.dtype), (0, absent))
+    of_label = of_label.to(log_p.dtype)
     divergence = (torch.xlogy(of_label, of_label) - of_label * log_p).sum(dim=-1)
     return (divergence * batch.example_weight).mean()
 
