@@ -31,7 +31,7 @@ from heedful.model.sequence_classifier import SequenceClassifier
 from heedful.runs import RunFolder
 from heedful.storage import held
 from heedful.text.documents import Corpus, Document, Documents, share_out
-from heedful.training.heal import Healing, Patient, heal_settings
+from heedful.training.heal import KEPT, Healing, Patient, heal_settings
 from heedful.training.progress import EpochLines
 from heedful.training.trained import Trained, choose_device
 
@@ -174,7 +174,7 @@ def heal(
     healing = Healing.prepare(patient, corpus, settings, {})
     for note in healing.notes:
         warnings.warn(f"{note}.", DataWarning, stacklevel=2)
-    with EpochLines("") if show_progress else nullcontext() as watcher:
+    with EpochLines("", score=KEPT) if show_progress else nullcontext() as watcher:
         return Classifier.of(healing.run(folder, device, watcher), device)
 
 

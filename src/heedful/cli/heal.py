@@ -105,12 +105,13 @@ def _run(
 ) -> "Trained":
     """Train in a folder, and show how it goes."""
     from heedful.cli.train import announce
+    from heedful.training.heal import KEPT
     from heedful.training.progress import EpochLines
 
     if quiet:
         return healing.run(folder, device)
     announce(healing.task, (*notes, *healing.notes))
-    with EpochLines("") as watcher:
+    with EpochLines("", score=KEPT) as watcher:
         return healing.run(folder, device, watcher)
 
 

@@ -33,6 +33,7 @@ from heedful.training.trained import Trained
 
 PARTS = ("train", "dev", "test")
 EPOCHS, VOTES = 8, 64
+KEPT = "decisions kept on dev"  # what the accuracy of an epoch is here, to be shown
 Tell = Callable[[int], None]
 
 
