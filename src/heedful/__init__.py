@@ -16,7 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from heedful.api import audit, explain
+    from heedful.api import audit, explain, heal
     from heedful.auditing.results import Audit
     from heedful.auditing.subjects.modules.adapter import ModuleAdapter, ModuleTrace
     from heedful.errors import DataWarning, HeedfulError
@@ -43,6 +43,7 @@ _HOMES = {
     "ModuleTrace": "heedful.auditing.subjects.modules.adapter",
     "audit": "heedful.api",
     "explain": "heedful.api",
+    "heal": "heedful.api",
     "load": "heedful.text.datasets",
     "read": "heedful.text.readers",
     "recipes": "heedful.training",
@@ -73,6 +74,7 @@ __all__ = [
     "ModuleTrace",
     "audit",
     "explain",
+    "heal",
     "load",
     "read",
     "recipes",

@@ -1,4 +1,4 @@
-"""`heedful.audit` and `heedful.explain`: what people call, whatever classifier they have."""
+"""`heedful.audit`, `explain` and `heal`: what people call, whatever classifier they have."""
 
 import sys
 import warnings
@@ -25,11 +25,15 @@ from heedful.estimator import Classifier, Labels, as_labels, as_texts
 from heedful.importance.base import Measure
 from heedful.importance.explanation import USUAL_MEASURES, Explanation
 from heedful.jobs.progress import JobLines
+from heedful.model.hub import HF
 from heedful.model.precision import Precision
+from heedful.model.sequence_classifier import SequenceClassifier
 from heedful.runs import RunFolder
 from heedful.storage import held
-from heedful.text.documents import Document, Documents
-from heedful.training.trained import Trained
+from heedful.text.documents import Corpus, Document, Documents, share_out
+from heedful.training.heal import KEPT, Healing, Patient, heal_settings
+from heedful.training.progress import EpochLines
+from heedful.training.trained import Trained, choose_device
 
 
 def audit(
@@ -96,6 +100,9 @@ def audit(
             raise DataError("a deep audit from Python judges by the model itself: drop `judge`.")
         with held(deep):
             twins = _train_twins(classifier, plan.settings, asked, Path(deep), training)
+    if isinstance(classifier, Classifier):
+        check_is_fitted(classifier)
+        documents = classifier.trained_.with_own_labels(documents)
     subject = _as_subject(classifier, precision).with_measures(measures)
     prepared = prepare_audit(
         subject, documents, plan, about={"name": name}, judge=judge, twins=twins
@@ -132,6 +139,59 @@ def explain(
     return explain_with(subject_of_any(classifier, tokenizer, readout), text, measures)
 
 
+def heal(
+    model: object,
+    texts: Documents | Sequence[str],
+    labels: Labels | None = None,
+    *,
+    tokenizer: object = None,
+    output: str | Path | None = None,
+    tune: bool = False,
+    epochs: int | None = None,
+    dev_share: float = 0.1,
+    test_share: float = 0.1,
+    seed: int = 1,
+    device: str = "cpu",
+    show_progress: bool = False,
+) -> Classifier:
+    """Attention that may be shown for a finished Hugging Face classifier, which goes on deciding.
+
+    The model is a folder or a name on the hub ("hf:…" or without), a model with its `tokenizer`, a
+    pair of them, or a pipeline. Its own decisions are learnt; `labels` only score both at the end
+    (`metrics` of the run). With `output` a run folder is written, and resumed if it is unfinished.
+    `tune` also changes the copy of the encoder that attention reads, never the model itself.
+    """
+    target = choose_device(device)
+    documents = _as_documents(texts, labels)
+    patient, name = _patient(model, tokenizer, target)
+    settings = heal_settings(name, tune).with_(seed=seed)
+    if epochs is not None:
+        settings = settings.with_(recipe=f"faithful:epochs={epochs}")
+    corpus = share_out(Corpus("in memory", documents), dev_share, test_share, seed=0)
+    folder = None if output is None else RunFolder(output)
+    if folder is not None and (folder.is_finished or not folder.is_begun):
+        folder = RunFolder.new(folder.path)
+    healing = Healing.prepare(patient, corpus, settings, {})
+    for note in healing.notes:
+        warnings.warn(f"{note}.", DataWarning, stacklevel=2)
+    with EpochLines("", score=KEPT) if show_progress else nullcontext() as watcher:
+        return Classifier.of(healing.run(folder, device, watcher), device)
+
+
+def _patient(model: object, tokenizer: object, device: torch.device) -> tuple[Patient, str]:
+    """The model that is to be healed, and the name of its encoder's source."""
+    if isinstance(model, str | Path):
+        name = str(model).removeprefix(HF)
+        return Patient.load(name, device), name
+    found = SequenceClassifier.of_anything(model, tokenizer)
+    if found is None:
+        raise DataError(
+            "expected a Hugging Face sequence classifier (a folder, a name, a model with its "
+            f"tokenizer, or a pipeline), not {model!r:.60}."
+        )
+    return Patient.of(found, device), found.name
+
+
 def _train_twins(
     classifier: object,
     settings: AuditSettings,
@@ -146,6 +206,8 @@ def _train_twins(
             "that it was fitted on as `training`."
         )
     check_is_fitted(classifier)
+    if classifier.trained_.original is not None:
+        raise DataError("a healed model has no twins to train: audit it without `deep`.")
     task = classifier.task(*training)
     check_same_documents(classifier.trained_, task)
     run = folder / "itself"

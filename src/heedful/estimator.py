@@ -172,7 +172,11 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def load(cls, path: str | Path, device: str = "cpu") -> "Classifier":
         """The classifier of a run folder, whoever trained it."""
         _refuse_pickled(Path(path))
-        trained = Trained.load(path, device)
+        return cls.of(Trained.load(path, device), device)
+
+    @classmethod
+    def of(cls, trained: Trained, device: str = "cpu") -> "Classifier":
+        """A finished run as a fitted classifier."""
         classifier = cls(**trained.settings.flat(), device=device)
         classifier.trained_ = trained
         classifier.classes_ = np.array(trained.classes)

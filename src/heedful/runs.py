@@ -8,6 +8,7 @@
     metrics.json                    scores on dev and test
     training_documents.safetensors  fingerprints of what it was trained on
     provenance.json                 versions, data, seed, device, checksums; written last
+    original/                       the Hugging Face model that decides, where one was healed
     checkpoint-*.safetensors        only while a training is under way
     base/                           a run of its own, where the recipe needed one and trained it
 
@@ -56,6 +57,7 @@ TRAINING_DOCUMENTS = "training_documents.safetensors"
 PROVENANCE = "provenance.json"
 AUDIT = "audit.json"
 BASE = "base"
+ORIGINAL = "original"
 PARTS = "parts"
 TWINS = "twins"
 TWINS_OF = "twins_of.json"
@@ -72,7 +74,6 @@ RESULTS = "results.parquet"
 RESULTS_LOCK = ".results.lock"
 SWEEP_LOCK = ".sweep.lock"
 CHECKSUMMED = (CONFIG, MODEL, TOKENIZER, HISTORY, METRICS, TRAINING_DOCUMENTS)
-OPTIONAL = (PRETRAINED,)  # checked where a run has them
 
 
 class RunFolder:
@@ -107,11 +108,18 @@ class RunFolder:
             raise RunError(f"{path} is not a run folder: it holds no {CONFIG}.")
         folder.read_config()
         if not folder.is_finished:
+            is_healed = ORIGINAL in folder.read_config().get("data", {})
             raise RunError(
-                f"the run in {path} is unfinished. Continue it: heedful train … -o {path} --resume"
+                f"the run in {path} is unfinished. Continue it: heedful "
+                f"{'heal' if is_healed else 'train'} … -o {path} --resume"
             )
         folder._check_files()
         return folder
+
+    @property
+    def original(self) -> Path:
+        """Where a run keeps the model that was healed."""
+        return self.path / ORIGINAL
 
     @property
     def is_begun(self) -> bool:
@@ -150,7 +158,9 @@ class RunFolder:
 
     def finish(self, provenance: Mapping[str, Any]) -> None:
         """Write provenance and checksums, which makes the run complete; drop its checkpoints."""
-        written = [*CHECKSUMMED, *(name for name in OPTIONAL if (self.path / name).is_file())]
+        found = [PRETRAINED] if (self.path / PRETRAINED).is_file() else []
+        found += [f"{ORIGINAL}/{one.name}" for one in sorted(self.original.glob("*"))]
+        written = [*CHECKSUMMED, *found]
         checksums = {name: _sha256(self.path / name) for name in written}
         self.write_json(PROVENANCE, {**provenance, "sha256": checksums})
         for left in self.path.glob("checkpoint-*.safetensors"):
@@ -250,7 +260,7 @@ class RunFolder:
         known = self.read_json(PROVENANCE).get("sha256")
         if not isinstance(known, dict):
             raise RunError(f"{self.path / PROVENANCE} holds no checksums; it was changed.")
-        for name in (*CHECKSUMMED, *(name for name in OPTIONAL if name in known)):
+        for name in dict.fromkeys((*CHECKSUMMED, *known)):
             if not (self.path / name).is_file():
                 raise RunError(f"the run folder {self.path} is broken: {name} is missing.")
             if _sha256(self.path / name) != known.get(name):

@@ -288,7 +288,7 @@ BAD = {
     "the documents have bad, good, the model one, two, three": other_labels,
     "the weights in pickled are pickled": pickled,
     "the model shows no attention": no_attention,
-    "one number per text; an audit needs two classes": lambda: save("Bert", "line", num_labels=1),
+    "one number per text; expected two classes": lambda: save("Bert", "line", num_labels=1),
     "gives each label a probability of its own": lambda: save(
         "Bert", "many", problem_type="multi_label_classification"
     ),

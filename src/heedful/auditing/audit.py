@@ -13,7 +13,14 @@ from heedful.auditing.alternatives import what_instead
 from heedful.auditing.chance import guard_against_chance
 from heedful.auditing.checkpoints import joined
 from heedful.auditing.examples import show_documents
-from heedful.auditing.measuring import BASE, Asked, AuditOptions, Measuring, measure_within
+from heedful.auditing.measuring import (
+    BASE,
+    WITHHELD,
+    Asked,
+    AuditOptions,
+    Measuring,
+    measure_within,
+)
 from heedful.auditing.questions import AuditSettings, Question
 from heedful.auditing.questions.base import Conclusion, Findings, Measured
 from heedful.auditing.results import Answer, Audit, Column, Table
@@ -100,6 +107,7 @@ def _concluded(measuring: "Measuring", about: dict[str, Any]) -> Audit:
     is_right = np.where(labels >= 0, labels == prediction, np.nan)
     columns = {name: base.columns[name] for name in ("words", "probability")}
     columns["is_right"] = is_right
+    columns |= {name: base.columns[name] for name in (WITHHELD,) if name in base.columns}
     left = np.where(is_single, np.nan, is_right)
     audited = documents.take(chosen.tolist())
     distinct = len(np.unique(fingerprints(audited.texts)))

@@ -19,6 +19,8 @@ def show_documents(
     """A few documents in random order, and those where attention misses most."""
     words = audit.columns["words"]
     fits = (words >= 2) & (words <= MOST_WORDS)
+    if (withheld := audit.columns.get("is_withheld")) is not None:
+        fits &= withheld != 1  # a run that withholds a heat map is not drawn here either
     picked = [(AT_RANDOM, int(place)) for place in order[fits[order]][:EACH]]
     told, best = (
         audit.columns.get(f"comprehensiveness_{m}") for m in ("attention", "leave-one-out")

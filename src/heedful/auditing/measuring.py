@@ -30,6 +30,7 @@ from heedful.auditing.word_effects import WordEffects
 from heedful.errors import DataError
 from heedful.text.documents import Document, Documents, words_in_spans
 
+WITHHELD = "is_withheld"  # 1 where a run shows no heat map; only of runs that may withhold one
 BASE = "documents"  # what is noted of each document, whatever is asked
 
 
@@ -267,8 +268,10 @@ def _base(subject: Subject, reading: Reading, documents: Documents) -> Measured:
     labels = np.array([_label_number(document, number_of) for document in documents])
     cut = np.zeros(len(labels))
     cut[: reading.cut] = 1.0  # only their number is used
+    withheld = {} if reading.is_withheld is None else {WITHHELD: reading.is_withheld.astype(float)}
     return Measured(
         {
+            **withheld,
             "words": reading.is_token.sum(axis=1).astype(np.float64),
             "label_number": labels.astype(np.float64),
             "prediction_number": reading.prediction.astype(np.float64),

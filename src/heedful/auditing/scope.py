@@ -18,6 +18,7 @@ from heedful.auditing.operating_points import (
 from heedful.auditing.results import Audit, TestResult
 from heedful.auditing.verdict import FEWEST, Verdict, compared, judge_question, reach_verdict
 from heedful.errors import counted
+from heedful.training.evaluate import wilson
 
 TOLERANCES = (0.05, 0.1, 0.15, 0.2, 0.3, 0.5)  # that a report shows the verdict at
 CLAIM = "As a ranking of words for the predicted class, on documents like these"
@@ -86,6 +87,21 @@ def _sentences(audit: Audit, pictures: TestResult, point: OperatingPoint) -> Ite
     if silent := _silent(audit):
         on, mostly = counted(len(silent), "document"), _mostly(audit, silent)
         yield f"On {on}{mostly} no words carry the decision: show no picture there."
+    if withheld := _withheld(audit):
+        yield withheld
+
+
+def _withheld(audit: Audit) -> str:
+    """How often a run that another model decides for shows no picture."""
+    is_withheld = audit.columns.get("is_withheld")
+    if is_withheld is None:
+        return ""
+    count, of = int((is_withheld == 1).sum()), len(is_withheld)
+    low, high = wilson(count, of)
+    return (
+        f"On {count:,} of {of:,} documents ({low:.0%} to {high:.0%} of such documents) attention "
+        "disagrees with the model that decides: no picture is shown there."
+    )
 
 
 def _silent(audit: Audit) -> list[int]:

@@ -11,6 +11,7 @@ from heedful.cli import (
     compare,
     demo,
     explain,
+    heal,
     list_families,
     predict,
     probe,
@@ -30,6 +31,7 @@ app = typer.Typer(
 )
 app.command("demo")(demo.demo)
 app.command("train")(train.train)
+app.command("heal")(heal.heal)
 app.command("predict")(predict.predict)
 app.command("explain")(explain.explain)
 app.command("audit")(audit.audit)

@@ -45,7 +45,11 @@ def audit(
     ] = None,
     include_trained: IncludeTrained = False,
     judge: Annotated[
-        str, typer.Option(help="Whose predictions erasure looks at: self, or another run.")
+        str,
+        typer.Option(
+            help="Whose predictions erasure looks at: self, another run, or, of a healed run, "
+            "original: the model that decides."
+        ),
     ] = "self",
     deep: Annotated[
         bool, typer.Option("--deep", help="Also ask what takes models trained anew; needs -o.")
@@ -96,15 +100,18 @@ def audit(
     from heedful.auditing.questions import AuditSettings
     from heedful.auditing.results import Audit
     from heedful.auditing.run_audit import AuditPlan, prepare_audit
+    from heedful.auditing.subjects.base import Judge
     from heedful.auditing.subjects.classifier import ClassifierSubject
-    from heedful.auditing.subjects.other_model import TrainedJudge
+    from heedful.auditing.subjects.other_model import OriginalJudge, TrainedJudge
     from heedful.cli import show
-    from heedful.cli.audit_hf import HF, audit_transformer, refuse_options
+    from heedful.cli.audit_hf import audit_transformer, refuse_options
     from heedful.cli.audit_input import documents_to_audit, enter
     from heedful.cli.deep import Deep
     from heedful.config import at_least, check, seconds_in
     from heedful.errors import UsageError
+    from heedful.model.hub import HF
     from heedful.model.precision import Precision
+    from heedful.runs import ORIGINAL
     from heedful.training.recipe import recipes
     from heedful.training.trained import Trained
 
@@ -130,10 +137,13 @@ def audit(
     if readout is not None or heads:
         raise UsageError(f"--readout and --heads go with {HF}FOLDER_OR_NAME.")
     trained = Trained.load(run, device)
-    of_judge = None
-    if judge != "self":
+    of_judge: Judge | None = None
+    if judge == ORIGINAL and trained.original is not None:
+        of_judge = OriginalJudge(trained.original)
+    elif judge != "self":
         of_judge = TrainedJudge(Trained.load(judge, device), trained.classes)
     found, rationale_words = documents_to_audit(data, text, label, data_dir)
+    found = trained.with_own_labels(found)
     plan = AuditPlan(
         AuditSettings(seed=seed, tolerate=tolerate, rationale_words=rationale_words),
         ask, documents, seconds, include_trained,

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from heedful.model.precision import Precision
     from heedful.text.documents import Documents
 
-HF = "hf:"
 MOST_ROWS = 12  # of the ranking that a terminal shows
 
 

@@ -45,6 +45,11 @@ class Deep:
 
         if output is None:
             raise UsageError("--deep trains models and keeps them in a folder: give it with -o.")
+        if trained.original is not None:
+            raise UsageError(
+                "--deep trains twins on the labels of documents, and a healed run learnt from the "
+                f"decisions of {trained.original.name}. Audit it without --deep."
+            )
         task = task_of(run, trained, train_data, data_dir)
         budget = Budget(cores=cores, memory=memory)
         return cls(run, trained.settings, task, output / runs.TWINS, budget, device)

@@ -45,6 +45,7 @@ def predict(
 
     trained = Trained.load(run, device)
     documents, notes = _documents(texts, file, text, label)
+    documents = trained.with_own_labels(documents)
     labels = _label_numbers(documents, trained)
     if labels is None and (unlabelled := documents.labels.count(None)) < len(documents):
         notes.append(f"no score, because {unlabelled:,} of {len(documents):,} have no label")
@@ -64,13 +65,21 @@ def predict(
             )
     if trained.pretrained is None and (strange := _without_known_words(batches.documents)):
         notes.append(f"{strange:,} of {len(documents):,} hold no word that the model knows")
-    probabilities = trained.probabilities(documents.texts)
-    for document, row in zip(documents, probabilities, strict=True):
+    decisions = trained.decisions(documents.texts)
+    probabilities = decisions.probabilities
+    if withheld := sum(map(bool, decisions.withheld)):
+        notes.append(
+            f"{withheld:,} of {len(documents):,} would be shown without a heat map; `heedful "
+            "explain` or --json says why"
+        )
+    for document, row, why in zip(documents, probabilities, decisions.withheld, strict=True):
         best = int(row.argmax())
         if json:
             by_class = {str(c): float(p) for c, p in zip(trained.classes, row, strict=True)}
             answer = {"label": trained.classes[best], "probabilities": by_class}
-            show.as_json({"text": document.text, **answer})
+            facts = {"decided_by": decisions.decided_by} if decisions.decided_by else {}
+            facts |= {"withheld": why} if why else {}
+            show.as_json({"text": document.text, **answer, **facts})
         else:
             name = one_line(str(trained.classes[best]))
             write_row(name, f"{row[best]:.3f}", one_line(document.text))

@@ -96,6 +96,10 @@ def explained(explanation: "Explanation") -> Iterator[Text]:
     """Prediction, the text once per measure, and what deleting top words does."""
     probability = explanation.probabilities.max()
     yield Text(f"{one_line(str(explanation.prediction))} {probability:.3f}\n")
+    if explanation.withheld:
+        yield Text(one_line(explanation.text))
+        yield Text(one_line(explanation.withheld))
+        return
     width = max(map(len, explanation.scores))
     for measure, scores in explanation.scores.items():
         line = shaded(explanation.text, explanation.offsets, scores)

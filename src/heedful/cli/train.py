@@ -190,12 +190,20 @@ def _train_in(
     notes: tuple[str, ...],
 ) -> "Trained":
     """Train in a folder, and show how it goes."""
-    from heedful.cli import show
     from heedful.training.progress import EpochLines
     from heedful.training.train import train
 
     if quiet:
         return train(task, settings, folder=folder, device=device)
+    announce(task, notes)
+    with EpochLines("") as watcher:
+        return train(task, settings, folder=folder, device=device, watcher=watcher)
+
+
+def announce(task: "Task", notes: tuple[str, ...]) -> None:
+    """Say what is learnt from, and what there is to know of it."""
+    from heedful.cli import show
+
     counts = task.describe()["documents"]
     show.note(
         f"{task.data['name']}: {counts['train']:,} documents to train on, {counts['dev']:,} to "
@@ -204,8 +212,6 @@ def _train_in(
     )
     for sentence in notes:
         show.note(f"note: {sentence}")
-    with EpochLines("") as watcher:
-        return train(task, settings, folder=folder, device=device, watcher=watcher)
 
 
 def _report(trained: "Trained", place: Path, quiet: bool, json: bool) -> None:

@@ -18,6 +18,7 @@ from heedful.importance.base import Measure, ready
 from heedful.model.classifier import AttentionClassifier
 from heedful.model.precision import in_full
 from heedful.model.word_subsets import logits_of_kept
+from heedful.text.documents import only_words
 from heedful.training.task import Label
 from heedful.training.trained import Trained
 
@@ -46,6 +47,7 @@ class Explanation:
     probabilities: Float[ndarray, " classes"]
     scores: dict[str, Float[ndarray, " words"]]  # by measure; positive speaks for the prediction
     deletions: tuple[Deletion, ...]
+    withheld: str = ""  # why there are no scores, in a sentence; empty where there are
 
     @property
     def words(self) -> list[str]:
@@ -64,6 +66,7 @@ class Explanation:
             "text": self.text,
             "prediction": self.prediction,
             "probabilities": {str(label): share for label, share in by_class},
+            **({"withheld": self.withheld} if self.withheld else {}),
             "words": [
                 {"word": word, "start": start, "end": end}
                 | {measure: float(scores[place]) for measure, scores in self.scores.items()}
@@ -82,7 +85,7 @@ class Explanation:
 def explain(
     trained: Trained, text: str, measures: Sequence[Measure] = USUAL_MEASURES
 ) -> Explanation:
-    """Explain the class that `trained` gives a text."""
+    """Explain the class that `trained` gives a text, unless its heat map is withheld."""
     model = trained.model
     if not isinstance(model, AttentionClassifier):
         raise ConfigError(
@@ -93,17 +96,20 @@ def explain(
     if not len(batches.documents[0]):
         raise DataError(NO_WORDS)
     batch = next(batches.by_length())
-    with torch.no_grad():
-        logits = model(batch).logits
-    probabilities, target = logits.softmax(dim=-1)[0].cpu().numpy(), logits.argmax(dim=-1)
-    scores = {
-        name: measure(model, batch, target)[0].cpu().numpy()
-        for name, measure in ready(measures).items()
-    }
+    decided = trained.decisions([text])
+    probabilities, (withheld,) = decided.probabilities[0], decided.withheld
     offsets = trained.tokenizer.offsets(text)
-    explanation = Explanation(text, offsets, trained.classes, probabilities, scores, ())
+    explanation = Explanation(text, offsets, trained.classes, probabilities, {}, (), withheld)
+    asked = ready(measures)  # also of a text without scores: a wrong name is an error
+    if withheld:
+        return explanation
+    target = torch.tensor([int(probabilities.argmax())], device=trained.device)
+    scores = {name: one(model, batch, target)[0].cpu().numpy() for name, one in asked.items()}
+    explanation = replace(explanation, scores=scores)
 
     def predict_kept(is_kept: IsKept) -> Float[ndarray, "variants classes"]:
+        if trained.original is not None:  # it decides, so it is asked
+            return trained.probabilities([only_words(text, offsets, kept) for kept in is_kept])
         documents = np.zeros(len(is_kept), dtype=np.int64)
         logits = logits_of_kept(model, batch, documents, is_kept)
         return logits.softmax(dim=-1).cpu().numpy()

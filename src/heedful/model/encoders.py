@@ -12,7 +12,7 @@ from typing import Any
 
 from torch import nn
 
-from heedful.config import above, size, within
+from heedful.config import above, at_least, size, within
 from heedful.errors import ConfigError
 from heedful.model.layers import (
     Blended,
@@ -326,11 +326,13 @@ class Pretrained(EncoderSettings):
     pieces: WordPooling = "mean"  # how the states of a word's pieces become one
     head_speed: float = 10.0  # times the learning rate, for attention and output
     weights: bool = True  # False: only its architecture, from random numbers
+    votes: int = 0  # above 0: a layer on top turns each state into this many numbers in (-1, 1)
 
     shares_threads = True
 
     def __post_init__(self) -> None:
         above(0, head_speed=self.head_speed)
+        at_least(0, votes=self.votes)
 
     def wants(self) -> Mapping[str, Any]:
         """Small steps for what has learnt already, few rounds, little dropout."""
@@ -350,7 +352,11 @@ class Pretrained(EncoderSettings):
     def build(self, source: PretrainedSource) -> PretrainedEncoder:
         """The module."""
         return PretrainedEncoder(
-            source, self.pieces, is_frozen=self.frozen, head_speed=self.head_speed
+            source,
+            self.pieces,
+            is_frozen=self.frozen,
+            head_speed=self.head_speed,
+            votes=self.votes,
         )
 
     def embedding(self, source: PretrainedSource) -> PieceEmbedding:

@@ -131,7 +131,13 @@ class PieceEmbedding(nn.Module):
 
 
 class PretrainedEncoder(Encoder):
-    """Reads the pieces of all words in a row; the state of a word is pooled from its pieces'."""
+    """Reads the pieces of all words in a row; the state of a word is pooled from its pieces'.
+
+    A fine-tuned model writes its decision into the states of all words. With `votes`, a layer
+    that learns can keep apart what a word itself says:
+
+    state = tanh(V · pooled + c)
+    """
 
     has_own_dropout = True
 
@@ -142,13 +148,15 @@ class PretrainedEncoder(Encoder):
         *,
         is_frozen: bool = False,
         head_speed: float = 1.0,
+        votes: int = 0,
     ) -> None:
         super().__init__()
         self.head_speed = head_speed  # how much faster than it all else learns
         self.inner = source.model(is_frozen)
         table = word_table(self.inner)
         self.width = table.shape[1]
-        self.output_size = int(self.inner.config.hidden_size)
+        width = int(self.inner.config.hidden_size)
+        self.output_size = votes or width
         self.pooling = pooling
         self.first = nn.Parameter(table[list(source.first)])
         self.last = nn.Parameter(table[list(source.last)])
@@ -156,6 +164,12 @@ class PretrainedEncoder(Encoder):
         self.inner.set_input_embeddings(nn.Identity())
         if is_frozen:
             self.requires_grad_(False)
+        self.vote = nn.Linear(width, votes) if votes else None
+
+    @property
+    def body(self) -> list[nn.Parameter]:
+        """What came from the pretrained model."""
+        return [*self.inner.parameters(), self.first, self.last]
 
     def forward(self, embedded: Embedded, is_token: IsToken) -> Hidden:
         """The states."""
@@ -171,8 +185,10 @@ class PretrainedEncoder(Encoder):
         of_pieces = states.gather(1, place.unsqueeze(-1).expand(-1, -1, states.shape[-1]))
         of_pieces = of_pieces.unflatten(1, is_piece.shape[1:]) * is_piece.unsqueeze(-1)
         if self.pooling == "first":
-            return of_pieces[:, :, 0]
-        return of_pieces.sum(dim=2) / is_piece.sum(dim=2).clamp(min=1).unsqueeze(-1)
+            pooled = of_pieces[:, :, 0]
+        else:
+            pooled = of_pieces.sum(dim=2) / is_piece.sum(dim=2).clamp(min=1).unsqueeze(-1)
+        return pooled if self.vote is None else self.vote(pooled).tanh() * is_token.unsqueeze(-1)
 
     def _laid_out(self, counts: Int[Tensor, " batch"]) -> tuple[Tensor, Tensor]:
         """Rows with the special pieces in place and room for `counts` others, and what is read."""

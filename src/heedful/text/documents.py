@@ -122,6 +122,25 @@ def words_in_spans(
     return inside
 
 
+def only_words(
+    text: str, offsets: Int[ndarray, "words 2"], is_kept: Bool[ndarray, " words"]
+) -> str:
+    """The kept words of a text; between two, a blank if any stood between them."""
+    parts: list[str] = []
+    last: int | None = None
+    for place in np.flatnonzero(is_kept).tolist():
+        if last is not None:
+            between = text[offsets[last, 1] : offsets[place, 0]]
+            has_blank = any(
+                any(sign.isspace() for sign in text[offsets[p, 1] : offsets[p + 1, 0]])
+                for p in range(last, place)
+            )
+            parts.append(between if place == last + 1 else " " * has_blank)
+        parts.append(text[offsets[place, 0] : offsets[place, 1]])
+        last = place
+    return "".join(parts)
+
+
 def space_separated(text: str) -> list[Span]:
     """Where the words of `text.split(" ")` stand."""
     spans, start = [], 0

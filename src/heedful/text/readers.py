@@ -77,17 +77,19 @@ def read_corpus(
     test_share: float,
     split: Split = "words",
     seed: int = 0,
+    needs_labels: bool = True,
 ) -> Corpus:
     """The same for who shows the corpus's notes: doubtful labels are among them."""
     path = Path(path)
     if path.is_dir():
-        parts, notes = _read_folder(path, text, label)
+        parts, notes = _read_folder(path, text, label, needs_labels)
     else:
-        documents, notes = read_documents(path, text, label)
+        documents, notes = read_documents(path, text, label, needs_labels=needs_labels)
         parts = {"train": documents}
     corpus = Corpus(path.name, **parts, split=split, notes=tuple(notes))
     corpus = share_out(corpus, dev_share, test_share, seed)
-    check_labels(corpus)
+    if needs_labels:
+        check_labels(corpus)
     return replace(corpus, notes=(*corpus.notes, *_doubts(corpus)))
 
 
@@ -170,13 +172,13 @@ def find_part(folder: Path, part: str) -> Path | None:
 
 
 def _read_folder(
-    path: Path, text: str | None, label: str | None
+    path: Path, text: str | None, label: str | None, needs_labels: bool
 ) -> tuple[dict[str, Documents], list[str]]:
     parts: dict[str, Documents] = {}
     notes: list[str] = []
     for part in PART_NAMES:
         if file := find_part(path, part):
-            parts[part], part_notes = read_documents(file, text, label)
+            parts[part], part_notes = read_documents(file, text, label, needs_labels=needs_labels)
             notes += part_notes
     if "train" in parts:
         return parts, notes

@@ -286,7 +286,7 @@ def parameter_groups(
     attention = set(model.alignment.parameters()) if isinstance(model, Attends) else set()
     readers = [part for part in model.modules() if isinstance(part, PretrainedEncoder)]
     speed = readers[0].head_speed if readers else 1.0
-    slow = set(chain(*(part.parameters() for part in (*readers, model.embedding))))
+    slow = set(chain(*(part.body for part in readers), model.embedding.parameters()))
     kinds: dict[tuple[bool, float], list[nn.Parameter]] = {}
     for parameter in learns:
         pace = 1.0 if parameter in slow else speed

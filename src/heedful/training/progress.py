@@ -17,9 +17,14 @@ class EpochLines(Watcher):
     """A bar per epoch on a terminal; elsewhere a line per epoch, and lines within a long one."""
 
     def __init__(
-        self, title: str, console: Terminal | None = None, clock: Clock = time.monotonic
+        self,
+        title: str,
+        console: Terminal | None = None,
+        clock: Clock = time.monotonic,
+        score: str = "dev accuracy",
     ) -> None:
         self.title = title
+        self.score = score  # what agreement with the labels of the dev part is called
         self.console = console or Terminal(stderr=True)
         self.progress = documents_bar(self.console, is_shown=self.console.is_terminal)
         self.clock = clock
@@ -53,7 +58,7 @@ class EpochLines(Watcher):
     def end_epoch(self, epoch: Epoch, model: TextClassifier) -> None:
         """Replace the bar by a line."""
         self.progress.remove_task(self.bar)
-        dev = f", dev accuracy {percent(epoch.dev.accuracy)}" if epoch.dev else ""
+        dev = f", {self.score} {percent(epoch.dev.accuracy)}" if epoch.dev else ""
         best = "  best so far" if epoch.is_best else ""
         name = f"{epoch.name}, " if epoch.name else ""
         self._print(

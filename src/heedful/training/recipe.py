@@ -53,6 +53,7 @@ class Material:
     documents: Batches  # to learn from
     words: Sequence[str]  # the vocabulary
     base: TextClassifier | None = None  # a finished model, for a recipe that works on one
+    classes: int = 0  # also those that no document has; 0: as many as the documents' labels
 
 
 class Recipe(ABC):

@@ -73,10 +73,13 @@ def find_corpus(
     dev_share: float = 0.1,
     test_share: float = 0.1,
     seed: int = 0,
+    needs_labels: bool = True,
 ) -> Corpus:
     """A file, a folder or a corpus name as a corpus; what exists on disk goes first."""
     if Path(data).exists():
-        return read_corpus(data, text, label, dev_share, test_share, seed=seed)
+        return read_corpus(
+            data, text, label, dev_share, test_share, seed=seed, needs_labels=needs_labels
+        )
     if text is not None or label is not None:
         raise DataError(f"text and label name columns of a file, and {data} is no file.")
     is_name = data.partition(":")[0] in corpora or data in names_in(data_dir)

@@ -7,7 +7,7 @@ goes, and goes on from what is saved there.
 import os
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, replace
 from typing import Any
@@ -49,12 +49,18 @@ def train(
     folder: RunFolder | None = None,
     device: str = "cpu",
     watcher: Watcher | None = None,
+    pretrained: PretrainedSource | None = None,
+    complete: Callable[[Trained], Trained] = lambda trained: trained,
 ) -> Trained:
-    """Train a classifier; with a folder, save as it goes and go on from what is saved there."""
+    """Train a classifier; with a folder, save as it goes and go on from what is saved there.
+
+    `pretrained` is the source of a pretrained encoder that is loaded already. `complete` adds what
+    belongs to the run beside the training, before it is written.
+    """
     _check(task)
     threads = nullcontext() if settings.model.encoder.shares_threads else one_thread_each()
     with threads, storage.held(folder.path if folder else None):
-        return _train(task, settings, folder, device, watcher)
+        return _train(task, settings, folder, device, watcher, pretrained, complete)
 
 
 @contextmanager
@@ -79,12 +85,14 @@ def _train(
     folder: RunFolder | None,
     device: str,
     watcher: Watcher | None,
+    pretrained: PretrainedSource | None = None,
+    complete: Callable[[Trained], Trained] = lambda trained: trained,
 ) -> Trained:
     started = time.time()
     if folder is not None and folder.is_begun:
         check_same_training(folder, settings, task)
     recipe = settings.training.recipe
-    pretrained, base = load_pretrained(settings), _named_base(recipe, task, device)
+    pretrained, base = pretrained or load_pretrained(settings), _named_base(recipe, task, device)
     # A base may read pieces of words even if the model itself does not.
     source = pretrained or (base.pretrained if base else None)
     tokenizer = Tokenizer.learn(
@@ -105,7 +113,7 @@ def _train(
     ).to(target)
     batches = _batches(task.train, tokenizer, settings, target)
     _check_words(batches, settings)
-    material = Material(batches, words, base.model if base else None)
+    material = Material(batches, words, base.model if base else None, len(task.classes))
     recipe.check(model, material)
     if folder is not None and not folder.is_begun:
         folder.begin(configuration(settings, task.classes, task.describe()))
@@ -143,6 +151,7 @@ def _train(
         ),
         pretrained=pretrained.without_weights if pretrained else None,
     )
+    trained = complete(trained)
     if folder is not None:
         trained.write(folder)
     return trained

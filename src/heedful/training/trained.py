@@ -26,10 +26,13 @@ from heedful.model.classifier import AttentionClassifier, TextClassifier
 from heedful.model.encoders import Pretrained, encoders
 from heedful.model.pretrained import PretrainedSource
 from heedful.model.projections import projections
+from heedful.model.sequence_classifier import SequenceClassifier
 from heedful.runs import RunFolder
 from heedful.text.batching import Batches
-from heedful.text.documents import fingerprints
+from heedful.text.documents import Documents, fingerprints
+from heedful.text.labels import match_labels
 from heedful.text.tokenize import Tokenizer
+from heedful.training.decisions import Decisions, decide
 from heedful.training.evaluate import predict
 from heedful.training.settings import STAGES, Settings
 from heedful.training.task import Label
@@ -42,6 +45,7 @@ class WordWeights:
     text: str
     offsets: Int[ndarray, "words 2"]
     weights: Float[ndarray, " words"]
+    withheld: str = ""  # why they should not be shown, in a sentence; empty where they may
 
     @property
     def words(self) -> list[str]:
@@ -89,6 +93,7 @@ class Trained:
     label_counts: Int[ndarray, "classes vocabulary"]  # of every word in them, by label
     pretrained: PretrainedSource | None = None  # what its encoder was made from, weights aside
     dev_documents: Int[ndarray, " dev"] = field(default_factory=_no_documents)  # chose the epoch
+    original: SequenceClassifier | None = None  # the model that decides, where one was healed
 
     def untrained(self, seed: int) -> TextClassifier:
         """A model like this one that has learnt nothing."""
@@ -120,10 +125,31 @@ class Trained:
         return Batches(self.tokenizer.encode(texts), device=self.device)
 
     def probabilities(self, texts: Sequence[str]) -> Float[ndarray, "documents classes"]:
-        """One row per text, one column per class."""
+        """One row per text, one column per class: of the model that decides."""
+        if self.original is not None:
+            return self.original.probabilities(texts)
+        return self.by_attention(texts)
+
+    def by_attention(self, texts: Sequence[str]) -> Float[ndarray, "documents classes"]:
+        """The same of the classifier that was trained here, whoever decides."""
         if not len(texts):
             return np.empty((0, len(self.classes)), dtype=np.float32)
         return predict(self.model, self.batches(texts))
+
+    def decisions(self, texts: Sequence[str]) -> Decisions:
+        """Probabilities, who decides, and of which texts no heat map is shown."""
+        by_attention = self.by_attention(texts)
+        if self.original is None:
+            return decide(by_attention, by_attention, self.classes)
+        decided = self.original.probabilities(texts)
+        return decide(decided, by_attention, self.classes, self.original.name)
+
+    def with_own_labels(self, documents: Documents) -> Documents:
+        """Documents by the run's labels, if it was healed: matched as the model's own are."""
+        if self.original is None:
+            return documents
+        _, matched, _ = match_labels(tuple(map(str, self.classes)), documents)
+        return matched
 
     def attention(self, texts: Sequence[str]) -> list[WordWeights]:
         """Where the words of each text stand, and the weight each one gets."""
@@ -139,8 +165,9 @@ class Trained:
                     batch.indices.tolist(), self.model(batch).weights, batch.is_token, strict=True
                 ):
                     weights[index] = row[real].cpu().numpy()
+        withheld = self.decisions(texts).withheld
         return [
-            WordWeights(text, self.tokenizer.offsets(text), weights[index])
+            WordWeights(text, self.tokenizer.offsets(text), weights[index], withheld[index])
             for index, text in enumerate(texts)
         ]
 
@@ -161,6 +188,7 @@ class Trained:
             "alignment": alignments.spec(model.alignment),
             "projection": projections.spec(model.projection),
             "trained_on": self.provenance.get("data", {}).get("name"),
+            **({} if self.original is None else {"decided_by": self.original.name}),
             **({} if digest is None else {"weights": digest[:12]}),  # which model of that make
             **scored,
         }
@@ -210,6 +238,7 @@ class Trained:
             dev_documents=documents[DEV].numpy() if DEV in documents else _no_documents(),
             label_counts=documents["label_counts"].numpy(),
             pretrained=pretrained,
+            original=_read_original(folder, classes, device),
         )
 
     def save(self, path: str | Path) -> None:
@@ -225,6 +254,8 @@ class Trained:
         folder.write_bytes(runs.TOKENIZER, self.tokenizer.to_json().encode())
         if self.pretrained is not None:
             folder.write_bytes(runs.PRETRAINED, self.pretrained.to_json().encode())
+        if self.original is not None:
+            self.original.save(folder.original)
         folder.write_tensors(runs.MODEL, self.model.state_dict())
         folder.write_tensors(
             runs.TRAINING_DOCUMENTS,
@@ -246,6 +277,17 @@ def read_settings(folder: RunFolder) -> Settings:
         return Settings.from_plain({stage: config.get(stage, {}) for stage in STAGES})
     except (ConfigError, UnknownName) as error:
         raise RunError(f"{folder.path / runs.CONFIG} cannot be used: {error}") from None
+
+
+def _read_original(
+    folder: RunFolder, classes: Sequence[Label], device: torch.device
+) -> SequenceClassifier | None:
+    """The model that was healed, if this is such a run."""
+    about = folder.read_config()["data"].get(runs.ORIGINAL)
+    if about is None:
+        return None
+    names = tuple(map(str, classes))
+    return SequenceClassifier.kept_in(folder.original, about["name"], names).to(device)
 
 
 def choose_device(name: str) -> torch.device:

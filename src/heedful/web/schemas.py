@@ -158,6 +158,7 @@ class Explained(Read):
 
     prediction: str
     probabilities: list[Probability]
+    withheld: str = ""  # why there are no scores, in a sentence; empty where there are
     scores: dict[str, list[Number]]
     agreements: list[Agreement]
     deletions: list[DeletionSheet]
@@ -189,6 +190,8 @@ class Attended(Read):
     probabilities: list[Probability]
     own_prediction: str
     own_probabilities: list[Probability]
+    decided: list[Probability]  # of the text as it is: by the model that decides, if healed
+    withheld: str = ""  # why the weights should not be shown, in a sentence
     jsd: float
     tvd: float
     largest_jsd: float

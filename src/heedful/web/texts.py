@@ -46,7 +46,8 @@ class Reader:
             trained = self.store.run(run)
             found = explain(trained, form.text, _once(["attention", *form.measures]))
             sheets.append(explained(run, trained, found))
-            attentions[run] = (found.offsets, found.scores["attention"])
+            if not found.withheld:
+                attentions[run] = (found.offsets, found.scores["attention"])
         pairs = list(_comparable(attentions))
         return schemas.Compared(
             runs=sheets,
@@ -95,6 +96,7 @@ def explained(run: str, trained: Trained, found: Explanation) -> schemas.Explain
         **_read(run, trained, found.text, found.offsets),
         prediction=str(found.prediction),
         probabilities=_by_class(trained, found.probabilities),
+        withheld=found.withheld,
         scores={measure: plain(scores.tolist()) for measure, scores in found.scores.items()},
         agreements=list(agreements(found.scores)),
         deletions=[
@@ -109,16 +111,20 @@ def explained(run: str, trained: Trained, found: Explanation) -> schemas.Explain
 def attended(
     run: str, trained: Trained, reading: what_if.EditedText, found: what_if.WhatIf
 ) -> schemas.Attended:
-    """An answer to "what if?" as a sheet."""
+    """An answer to "what if?" as a sheet; weights that are withheld are left out."""
+    decisions = trained.decisions([reading.text])
+    (withheld,) = decisions.withheld
     return schemas.Attended(
         **_read(run, trained, reading.text, reading.offsets),
         deleted=np.flatnonzero(~reading.is_kept).tolist(),
-        weights=found.weights.tolist(),
-        own=reading.own.tolist(),
+        weights=[] if withheld else found.weights.tolist(),
+        own=[] if withheld else reading.own.tolist(),
         prediction=str(reading.classes[int(found.probabilities.argmax())]),
         probabilities=_by_class(trained, found.probabilities),
         own_prediction=str(reading.classes[int(reading.probabilities.argmax())]),
         own_probabilities=_by_class(trained, reading.probabilities),
+        decided=_by_class(trained, decisions.probabilities[0]),
+        withheld=withheld,
         jsd=found.jsd,
         tvd=found.tvd,
         largest_jsd=math.log(2),

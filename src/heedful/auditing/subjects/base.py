@@ -60,6 +60,7 @@ class Reading:
     offsets: tuple[Int[ndarray, "_ 2"], ...]  # of each document's words, in its own characters
     inner: Any = None  # whatever the subject wants to find again
     cut: int = 0  # documents of which only the first words were read
+    is_withheld: Bool[ndarray, " documents"] | None = None  # shown without a heat map; None: none
 
     @property
     def prediction(self) -> Int[ndarray, " documents"]:

@@ -32,6 +32,7 @@ from heedful.model.pretrained import PretrainedEncoder
 from heedful.model.word_subsets import logits_of_kept
 from heedful.text.token_classes import classify_tokens
 from heedful.text.vocabulary import SPECIAL_WORDS
+from heedful.training.decisions import decide
 from heedful.training.trained import Exposure, Trained
 
 MASK, UNKNOWN = "[MASK]", "unknown"  # BERT's; and, repeated until no vocabulary has it
@@ -65,8 +66,19 @@ class ClassifierSubject(Decides, ShowsStates, KnowsWords):
 
     @property
     def notes(self) -> Sequence[str]:
-        """Whether texts were rounded, and whether memory sufficed."""
-        return [*self._rounded.notes, *self._memory_notes]
+        """Who decides, whether texts were rounded, and whether memory sufficed."""
+        return [*self._whose, *self._rounded.notes, *self._memory_notes]
+
+    @property
+    def _whose(self) -> Sequence[str]:
+        """Whose decisions are audited, where another model decides."""
+        original = self.trained.original
+        if original is None:
+            return ()
+        return (
+            f"{original.name} decides; audited are the decisions of the attention head on top of "
+            "it, which heat maps are of",
+        )
 
     @property
     def reads_side_by_side(self) -> bool:
@@ -79,7 +91,8 @@ class ClassifierSubject(Decides, ShowsStates, KnowsWords):
     @property
     def identity(self) -> dict[str, object]:
         """The weights, and how exactly they are computed with."""
-        return {"model": weights_digest(self.model), "precision": self._precision}
+        whose = {} if (by := self.trained.original) is None else {"original": by.digest}
+        return {"model": weights_digest(self.model), "precision": self._precision, **whose}
 
     def describe(self) -> dict[str, object]:
         """What the model is and how it scored on its own test part."""
@@ -105,15 +118,26 @@ class ClassifierSubject(Decides, ShowsStates, KnowsWords):
         batch = batches.whole()
         with torch.no_grad():
             trace = self.model(batch)
+        by_attention = trace.logits.double().softmax(dim=-1).cpu().numpy()
         return Reading(
             texts=tuple(texts),
             is_token=batch.is_token.cpu().numpy(),
             weights=trace.weights.double().cpu().numpy(),
-            probabilities=trace.logits.double().softmax(dim=-1).cpu().numpy(),
+            probabilities=by_attention,
             offsets=tuple(self.trained.tokenizer.offsets(text) for text in texts),
             inner=(batch, trace),
             cut=batches.documents.cut,
+            is_withheld=self._is_withheld(texts, by_attention),
         )
+
+    def _is_withheld(
+        self, texts: Sequence[str], by_attention: Probabilities
+    ) -> Bool[ndarray, " documents"] | None:
+        """Of which texts the run shows no heat map, where another model decides."""
+        if self.trained.original is None:
+            return None
+        decided = decide(self.trained.probabilities(texts), by_attention, self.classes)
+        return np.array([bool(why) for why in decided.withheld])
 
     def predict_kept(
         self,

@@ -12,8 +12,10 @@ from numpy import ndarray
 
 from heedful.auditing.subjects.base import Judge, Probabilities, Reading
 from heedful.errors import ConfigError
+from heedful.model.sequence_classifier import SequenceClassifier
 from heedful.model.word_subsets import logits_of_kept
 from heedful.text.batching import Batch
+from heedful.text.documents import only_words
 from heedful.training.task import Label
 from heedful.training.trained import Trained
 
@@ -58,6 +60,32 @@ class TrainedJudge(Judge):
     ) -> tuple[Batch, tuple[Int[ndarray, "words 2"], ...]]:
         offsets = tuple(self.trained.tokenizer.offsets(text) for text in texts)
         return self.trained.batches(texts).whole(), offsets
+
+
+class OriginalJudge(Judge):
+    """The model that a healed run decides by, asked about the texts without the deleted words."""
+
+    def __init__(self, original: SequenceClassifier) -> None:
+        self.original = original
+
+    def judged(self, reading: Reading) -> Probabilities:
+        """Probabilities of the whole documents."""
+        return self.original.probabilities(reading.texts).astype(np.float64)
+
+    def predict_kept(
+        self,
+        reading: Reading,
+        document: Int[ndarray, " variants"],
+        is_kept: Bool[ndarray, "variants words"],
+    ) -> Float[ndarray, "variants classes"]:
+        """Probabilities of the texts written without the other words."""
+        written = [
+            only_words(
+                reading.texts[number], reading.offsets[number], kept[: len(reading.offsets[number])]
+            )
+            for number, kept in zip(document.tolist(), is_kept, strict=True)
+        ]
+        return self.original.probabilities(written).astype(np.float64)
 
 
 def _overlaps(

@@ -19,7 +19,7 @@ from heedful.model.classifier import AttentionClassifier, TextClassifier, Trace
 from heedful.model.pretrained import PretrainedEncoder
 from heedful.model.projections import frozen, projections, uniform
 from heedful.model.word_subsets import logits_of_kept
-from heedful.text.batching import Batch, Batches
+from heedful.text.batching import Batch
 from heedful.training.evaluate import evaluating
 from heedful.training.recipe import (
     AnyTrace,
@@ -96,7 +96,7 @@ class Faithful(Penalised):
                 f"{projections.name_of(attends.project)} it cannot learn that. "
                 "Use another projection, as in --projection softmax, or another recipe."
             )
-        return _LabelShares(material.documents).to(next(model.parameters()).device)
+        return _LabelShares(material).to(next(model.parameters()).device)
 
     def penalty(
         self,
@@ -143,9 +143,10 @@ class _LabelShares(nn.Module):
 
     of_label: Tensor
 
-    def __init__(self, documents: Batches) -> None:
+    def __init__(self, material: Material) -> None:
         super().__init__()
-        counts = np.bincount(documents.labels, weights=documents.example_weight)
+        weights, least = material.documents.example_weight, material.classes
+        counts = np.bincount(material.documents.labels, weights=weights, minlength=least)
         self.register_buffer("of_label", torch.from_numpy(counts / counts.sum()).float())
 
 

@@ -88,7 +88,7 @@ function runPicker(names, chosen, most, onchange) {
 function sideBySide(context, { runs, agreements, distances }) {
   return [
     agreements.length > 0 && betweenRuns(agreements, distances),
-    runs.length > 1 && !agreements.length && h("p", { class: "quiet small" }, "These runs cut the text into different words, so their attentions cannot be set against each other word by word."),
+    runs.filter((sheet) => !sheet.withheld).length > 1 && !agreements.length && h("p", { class: "quiet small" }, "These runs cut the text into different words, so their attentions cannot be set against each other word by word."),
     legend(),
     h(
       "div",
@@ -99,7 +99,7 @@ function sideBySide(context, { runs, agreements, distances }) {
           { class: "document", "aria-label": sheet.run },
           h("header", {}, h("h2", {}, h("a", { href: context.href({ view: "explain", run: sheet.run, text: sheet.text }) }, h("bdi", {}, sheet.run)))),
           prediction({ label: sheet.prediction, probabilities: sheet.probabilities }),
-          heatMap(sheet),
+          sheet.withheld ? h("p", { class: "withheld" }, sheet.withheld) : heatMap(sheet),
         ),
       ),
     ),

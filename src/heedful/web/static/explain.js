@@ -55,7 +55,9 @@ export function explain(context) {
     first.wait();
     rest.wait();
     const quick = predict(run, { text: state.text }).then((sheet) => {
-      if (sheet) first.show(prediction({ label: sheet.prediction, probabilities: sheet.probabilities, run }));
+      if (!sheet) return;
+      const { label } = sheet.decided.reduce((best, one) => (one.probability > best.probability ? one : best));
+      first.show(prediction({ label, probabilities: sheet.decided, run }));
     });
     const slow = measure(run, { text: state.text, measures }).then((sheet) => {
       if (!sheet) return;
@@ -87,6 +89,7 @@ export function explain(context) {
 
 /** The explanation: heat maps, agreement, and what happens without the top words. */
 function explanation(context, sheet) {
+  if (sheet.withheld) return [h("p", { class: "withheld" }, sheet.withheld)];
   const measures = Object.keys(sheet.scores);
   return [
     h("h2", {}, "What each measure points at"),

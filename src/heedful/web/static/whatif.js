@@ -82,6 +82,10 @@ export function whatIf(context) {
     try {
       const found = await question();
       if (!found) return;
+      if (found.withheld) {
+        stage.hidden = true;
+        return outcome.show(h("p", { class: "withheld" }, found.withheld));
+      }
       sheet = found;
       visited = [...visited.slice(1 - KEPT), { jsd: found.jsd, tvd: found.tvd }];
       if (found.tvd <= found.same_within) farthest = Math.max(farthest, found.jsd);

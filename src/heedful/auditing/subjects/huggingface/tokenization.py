@@ -17,7 +17,7 @@ from transformers import PreTrainedTokenizerBase
 
 from heedful.errors import ConfigError
 from heedful.readouts.pooling import SPECIAL
-from heedful.text.documents import whole_characters
+from heedful.text.documents import only_words, whole_characters
 from heedful.text.tokenize import WORD
 
 Offsets = Int[ndarray, "words 2"]
@@ -148,22 +148,9 @@ class PieceCutter:
 
 def shortened(pieces: Pieces, is_kept: Bool[ndarray, " words"]) -> str:
     """The text with only the kept words; between two, a blank if any stood between them."""
-    text, offsets = pieces.text, pieces.offsets
     if is_kept.all() and not pieces.is_cut:
-        return text
-    parts: list[str] = []
-    last: int | None = None
-    for place in np.flatnonzero(is_kept).tolist():
-        if last is not None:
-            between = text[offsets[last, 1] : offsets[place, 0]]
-            has_blank = any(
-                any(sign.isspace() for sign in text[offsets[p, 1] : offsets[p + 1, 0]])
-                for p in range(last, place)
-            )
-            parts.append(between if place == last + 1 else " " * has_blank)
-        parts.append(text[offsets[place, 0] : offsets[place, 1]])
-        last = place
-    return "".join(parts)
+        return pieces.text
+    return only_words(pieces.text, pieces.offsets, is_kept)
 
 
 def _words(

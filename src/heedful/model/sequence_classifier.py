@@ -1,0 +1,188 @@
+"""A Hugging Face sequence classifier as its owner trained it: texts in, probabilities out.
+
+Whatever is not a classifier of one class per text is refused with a sentence. Weights are read from
+safetensors only: nothing is ever unpickled.
+"""
+
+import inspect
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from numpy import ndarray
+from torch import Tensor
+
+from heedful.errors import ConfigError, RunError
+from heedful.model.digest import weights_digest
+from heedful.model.hub import HubSource
+from heedful.model.precision import in_full
+from heedful.model.pretrained import most_positions
+from heedful.text.documents import whole_characters
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
+
+GENERATIVE = ("ForCausalLM", "ForConditionalGeneration", "LMHeadModel")
+# Cutting a text short is a setting of the tokenizer while it cuts, so threads take turns.
+_ONE_AT_A_TIME = threading.Lock()
+PIECES_AT_ONCE = {"cpu": 8_192, "cuda": 131_072}  # padding included
+
+
+@dataclass(frozen=True)
+class SequenceClassifier:
+    """A model, its tokenizer and the names of its classes."""
+
+    name: str
+    model: "PreTrainedModel"
+    tokenizer: "PreTrainedTokenizerBase"
+    classes: tuple[str, ...]
+
+    @classmethod
+    def load(cls, name: str) -> "SequenceClassifier":
+        """The classifier in a local folder, or of that name on the hub where there is a network."""
+        from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
+
+        source = HubSource(name)
+        config = source.fetch("config", AutoConfig.from_pretrained)
+        check_kind(name, config)
+        load_model = AutoModelForSequenceClassification.from_pretrained
+        model, told = source.fetch(
+            "weights", load_model, use_safetensors=True, output_loading_info=True
+        )
+        if missing := sorted(told["missing_keys"]):
+            raise RunError(
+                f"the weights of {name} lack {', '.join(missing[:3])}: they would be random. "
+                "Expected a classifier that was fine-tuned and saved whole."
+            )
+        tokenizer = source.fetch("tokenizer", AutoTokenizer.from_pretrained)
+        return cls.of_pair(model, tokenizer, source.short_name)
+
+    @classmethod
+    def of_pair(
+        cls,
+        model: "PreTrainedModel",
+        tokenizer: "PreTrainedTokenizerBase | None",
+        name: str | None = None,
+    ) -> "SequenceClassifier":
+        """A model and its tokenizer as their owner loaded them."""
+        name = name or type(model).__name__
+        check_kind(name, model.config, type(model).__name__)
+        if tokenizer is None:
+            raise ConfigError(
+                "a Hugging Face model needs its tokenizer: give it as `tokenizer`, or give a pair."
+            )
+        rows = int(cast(Tensor, model.get_input_embeddings().weight).shape[0])
+        if len(tokenizer) > rows:
+            raise ConfigError(
+                f"the tokenizer knows {len(tokenizer):,} pieces and the model {rows:,}: they do "
+                "not belong together."
+            )
+        names = {int(number): str(label) for number, label in (model.config.id2label or {}).items()}
+        return cls(name, model, tokenizer, tuple(names[number] for number in sorted(names)))
+
+    @classmethod
+    def of_anything(cls, given: object, tokenizer: object = None) -> "SequenceClassifier | None":
+        """What was given, if it is a model with a tokenizer, a pair of them, or a pipeline."""
+        from transformers import Pipeline, PreTrainedModel, PreTrainedTokenizerBase
+
+        if isinstance(given, Pipeline):
+            return cls.of_pair(given.model, given.tokenizer)
+        if isinstance(given, tuple) and len(given) == 2:
+            given, tokenizer = given
+        if not isinstance(given, PreTrainedModel):
+            return None
+        if tokenizer is not None and not isinstance(tokenizer, PreTrainedTokenizerBase):
+            raise ConfigError(f"{tokenizer!r:.60} is no tokenizer of transformers.")
+        return cls.of_pair(given, tokenizer)
+
+    @classmethod
+    def kept_in(cls, folder: Path, name: str, classes: Sequence[str]) -> "SequenceClassifier":
+        """One that `save` has written, under the names that it had then."""
+        return replace(cls.load(str(folder)), name=name, classes=tuple(classes))
+
+    def save(self, folder: Path) -> None:
+        """Write model and tokenizer into a folder, as `save_pretrained` does."""
+        self.model.save_pretrained(folder)
+        self.tokenizer.save_pretrained(folder)
+
+    def to(self, device: torch.device) -> "SequenceClassifier":
+        """The same on a device, and in evaluation mode."""
+        self.model.to(device)  # type: ignore[arg-type]  # transformers types its wrapper wrongly
+        self.model.eval()
+        return self
+
+    @cached_property
+    def digest(self) -> str:
+        """A word that changes with any of the model's numbers."""
+        return weights_digest(self.model)
+
+    @in_full()
+    def probabilities(
+        self, texts: Sequence[str], tell: Callable[[int], None] = lambda count: None
+    ) -> Float[ndarray, "texts classes"]:
+        """Class probabilities of each text; `tell` is told the number of texts that were read."""
+        found = np.empty((len(texts), len(self.classes)), dtype=np.float32)
+        encoded = self._cut(texts)
+        lengths = np.array([len(row["input_ids"]) for row in encoded], dtype=np.int64)
+        for rows in _packed(lengths, PIECES_AT_ONCE[self.model.device.type]):
+            with _ONE_AT_A_TIME:
+                batch = self.tokenizer.pad([encoded[r] for r in rows.tolist()], return_tensors="pt")
+            with torch.inference_mode():
+                logits = self.model(**batch.to(self.model.device)).logits
+            found[rows] = logits.float().softmax(dim=-1).cpu().numpy()
+            tell(len(rows))
+        return found
+
+    def _cut(self, texts: Sequence[str]) -> list[dict[str, list[int]]]:
+        """The pieces of each text, as many as the model reads, by the names that it takes."""
+        if not len(texts):
+            return []
+        most = most_positions(self.model, self.tokenizer)
+        whole = [whole_characters(text) for text in texts]
+        with _ONE_AT_A_TIME:
+            found = self.tokenizer(whole, truncation=most is not None, max_length=most)
+        taken = inspect.signature(self.model.forward).parameters
+        names = [name for name in found if name in taken]
+        return [{name: found[name][row] for name in names} for row in range(len(texts))]
+
+
+def _packed(lengths: Int[ndarray, " texts"], at_once: int) -> Iterator[Int[ndarray, " some"]]:
+    """Texts of like length together, longest first, as many as there is room for."""
+    order = np.argsort(-lengths, kind="stable")
+    start = 0
+    while start < len(order):
+        size = max(1, at_once // max(1, int(lengths[order[start]])))
+        yield order[start : start + size]
+        start += size
+
+
+def check_kind(name: str, config: "PreTrainedConfig", kind: str | None = None) -> None:
+    """A sequence classifier with two classes or more, of which each text has one."""
+    kinds = [kind] if kind else list(getattr(config, "architectures", None) or [])
+    if any(part in one for one in kinds for part in GENERATIVE):
+        raise ConfigError(
+            f"{name} is a generative model ({kinds[0]}): it writes text and gives no classes. "
+            "Expected a sequence classifier."
+        )
+    if kinds and not any("ForSequenceClassification" in one for one in kinds):
+        raise ConfigError(
+            f"{name} is a {kinds[0]}, without a classifier on top. Expected a model for sequence "
+            "classification, fine-tuned and saved as one."
+        )
+    if getattr(config, "is_encoder_decoder", False):
+        raise ConfigError(
+            f"{name} is an encoder with a decoder ({config.model_type}): which of its attentions "
+            "would be shown is not defined here."
+        )
+    if config.problem_type == "multi_label_classification":
+        raise ConfigError(
+            f"{name} gives each label a probability of its own; expected one class per text."
+        )
+    if (config.num_labels or 0) < 2:
+        raise ConfigError(f"{name} gives one number per text; expected two classes or more.")
