@@ -59,6 +59,19 @@ def largest_so_far(falls: BySteps) -> BySteps:
     return np.maximum.accumulate(falls, axis=1)
 
 
+def falls_without(
+    judge: Judge,
+    reading: Reading,
+    effects: WordEffects,
+    some: Int[ndarray, " some"],
+    without: Float[ndarray, "some steps classes"],
+) -> Float[ndarray, "some steps"]:
+    """Falls of the log-odds of some documents without sets of words, down to a lost decision."""
+    target = np.repeat(judge.judged(reading)[some].argmax(axis=1)[:, None], without.shape[1], 1)
+    left = np.maximum(log_odds(without, target, judge.smallest), effects.lost_at[some, None])
+    return effects.whole[some, None] - left
+
+
 @dataclass(frozen=True)
 class Deleting:
     """Which numbers of deleted words count, by the best ranking found for each document."""

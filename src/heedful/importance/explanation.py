@@ -21,7 +21,8 @@ from heedful.model.word_subsets import logits_of_kept
 from heedful.training.task import Label
 from heedful.training.trained import Trained
 
-USUAL_MEASURES = ("attention", "contribution", "gradient-x-input", "leave-one-out")
+ATTENTION = "attention"
+USUAL_MEASURES = (ATTENTION, "contribution", "gradient-x-input", "leave-one-out")
 NO_WORDS = "the text holds no words, so there is nothing to explain."
 IsKept = Bool[ndarray, "variants words"]
 DELETED = (1, 2, 3)  # how many top words are deleted
@@ -46,11 +47,19 @@ class Explanation:
     probabilities: Float[ndarray, " classes"]
     scores: dict[str, Float[ndarray, " words"]]  # by measure; positive speaks for the prediction
     deletions: tuple[Deletion, ...]
+    shown: bool | None = None  # whether its heat map of attention may be shown; None: not audited
+    why: str = ""  # in a sentence: what guarantees it, or why the heat map is withheld
 
     @property
     def words(self) -> list[str]:
         """The words as they stand in the text."""
         return [self.text[start:end] for start, end in self.offsets.tolist()]
+
+    @property
+    def drawn(self) -> dict[str, Float[ndarray, " words"]]:
+        """The scores that are drawn as heat maps: all, but for an attention that is withheld."""
+        is_withheld = self.shown is False
+        return {m: s for m, s in self.scores.items() if not (is_withheld and m == ATTENTION)}
 
     @property
     def prediction(self) -> Label:
@@ -64,6 +73,8 @@ class Explanation:
             "text": self.text,
             "prediction": self.prediction,
             "probabilities": {str(label): share for label, share in by_class},
+            "shown": self.shown,
+            "why": self.why,
             "words": [
                 {"word": word, "start": start, "end": end}
                 | {measure: float(scores[place]) for measure, scores in self.scores.items()}

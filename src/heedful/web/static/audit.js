@@ -60,6 +60,7 @@ const verdict = (sheet) =>
     h("p", { class: "verdict" }, h("span", { class: "mark", "aria-hidden": "true" }, MARKS[sheet.verdict]), sheet.sentence),
     h("p", {}, `${sheet.why} Of ${sheet.questions.length} questions: ${sheet.tally}.`),
     sheet.scope && h("p", {}, sheet.scope),
+    sheet.single_texts && h("p", {}, sheet.single_texts),
     h("p", {}, sheet.instead),
     h("p", { class: "small quiet" }, `${sheet.caveat} ${sheet.record}`),
     h("dl", { class: "facts" }, sheet.about.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, h("bdi", {}, value))))),
