@@ -39,7 +39,7 @@ def predict(
 
     Prints label, probability and text, separated by tabs. If the file has labels, the share that
     agrees is printed too (on standard error). With --json and an --audit of this run, each object
-    also says whether the heat map of its attention may be shown, and why; this takes some hundred
+    also says whether the heat map of its attention may be shown, and why; this takes dozens of
     predictions per text.
     """
     from heedful.cli import show
