@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from sklearn.utils.validation import check_is_fitted
 
+from heedful.auditing.conformal import RISK
 from heedful.auditing.deep import check_same_documents, twins_wanted
 from heedful.auditing.explanation import explain_with, subject_of_any
 from heedful.auditing.questions import AuditSettings
@@ -19,6 +20,7 @@ from heedful.auditing.run_audit import AuditPlan, prepare_audit
 from heedful.auditing.subjects.base import Judge, Subject
 from heedful.auditing.subjects.classifier import ClassifierSubject
 from heedful.auditing.subjects.retrained import Twins, train_twins
+from heedful.auditing.withholding import Withholding
 from heedful.config import at_least, seconds_in
 from heedful.errors import DataError, DataWarning
 from heedful.estimator import Classifier, Labels, as_labels, as_texts
@@ -128,15 +130,25 @@ def explain(
     *,
     tokenizer: object = None,
     readout: str = "last-cls",
+    audit: Audit | None = None,
+    risk: float = RISK,
 ) -> Explanation:
     """One text, word by word, as a classifier sees it.
 
     The classifier is whatever `audit` takes; a Hugging Face model is given and read out as there.
-    Without `measures`, the usual ones that it has are shown; attention is always among them.
+    Without `measures`, the usual ones that it has are shown; attention is always among them. With
+    an `audit` of this very model, `shown` and `why` say whether the heat map of attention may be
+    shown, so that at most a share `risk` of texts like the audited ones has a false one shown.
     """
     if isinstance(classifier, Classifier):
-        return classifier.explain(text, USUAL_MEASURES if measures is None else measures)
-    return explain_with(subject_of_any(classifier, tokenizer, readout), text, measures)
+        subject = _as_subject(classifier, "auto") if audit is not None else None
+        found = classifier.explain(text, USUAL_MEASURES if measures is None else measures)
+    else:
+        subject = subject_of_any(classifier, tokenizer, readout)
+        found = explain_with(subject, text, measures)
+    if audit is None or subject is None:
+        return found
+    return Withholding.by_audit(audit, subject, risk).explained(found)
 
 
 def heal(

@@ -6,7 +6,7 @@ import transformers
 
 import heedful
 from heedful.auditing.subjects.function import PlainSubject
-from heedful.errors import ConfigError, DataError
+from heedful.errors import ConfigError, DataError, RunError
 from heedful.report import explanation_page
 from heedful.training.trained import WordWeights
 from tests.auditing.subjects.test_modules import Wrapped
@@ -110,3 +110,14 @@ def test_what_cannot_be_explained_is_refused_in_a_sentence(pair):
         heedful.explain(pair, TEXT, [lambda model, batch, target: None])
     with pytest.raises(DataError, match="holds no words"):
         heedful.explain(pair, "  ")
+
+
+def test_a_hugging_face_model_is_shown_by_an_audit_of_the_same_reading(pair):
+    model, tokenizer = pair
+    texts = [f"worda wordb {'GOOD' if n % 2 else 'bad'} wordc number{n}" for n in range(20)]
+    audited = heedful.audit(model, texts, asked=["telling"], tokenizer=tokenizer)
+    found = heedful.explain(model, TEXT, tokenizer=tokenizer, audit=audited, risk=0.2)
+    assert isinstance(found.shown, bool)
+    assert found.why
+    with pytest.raises(RunError, match="is of another model"):
+        heedful.explain(model, TEXT, tokenizer=tokenizer, audit=audited, readout="rollout")

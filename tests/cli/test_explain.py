@@ -1,8 +1,10 @@
 import json
+from pathlib import Path
 
 import pytest
 
 from heedful.importance.explanation import USUAL_MEASURES
+from tests.cli.conftest import QUICK
 
 
 def test_the_text_is_shown_once_per_measure_and_then_without_its_top_words(heedful, run):
@@ -45,3 +47,94 @@ def test_control_characters_do_not_reach_the_terminal(heedful, run):
     assert answer.code == 0
     assert "\x1b" not in answer.out
     assert "\x07" not in answer.out
+
+
+# ----- By an audit of the run -----
+
+ANSWERED = "neutralaaa positiveaaa positiveaab"
+
+
+@pytest.fixture
+def audited(heedful, run, data, tmp_path):
+    """The audit of the run; of its documents more than half have a true picture."""
+    folder = tmp_path / "audits" / "of-run"
+    answer = heedful(
+        *("audit", run, data, "--include-trained", "--documents", "60", "--ask", "telling"),
+        *("-q", "-o", folder),
+    )
+    assert answer.code == 0, answer.err
+    assert "For single texts: show" in answer.out
+    assert "For single texts: show" in (folder / "report.html").read_text()
+    return folder
+
+
+def test_an_explanation_says_whether_its_heat_map_may_be_shown(heedful, run, audited):
+    from heedful.auditing.results import Audit
+    from heedful.auditing.subjects.classifier import ClassifierSubject
+    from heedful.auditing.withholding import Withholding
+    from heedful.training.trained import Trained
+
+    answer = heedful("explain", run, ANSWERED, "--audit", audited, "--json")
+    found = json.loads(answer.out)
+    withholding = Withholding.by_audit(Audit.load(audited), ClassifierSubject(Trained.load(run)))
+    (wanted,) = withholding.decide([ANSWERED])
+    assert (found["shown"], found["why"]) == (wanted.is_shown, wanted.why)
+    lines = heedful("explain", run, ANSWERED, "--audit", audited).out.splitlines()
+    may = "may" if wanted.is_shown else "should not"
+    assert lines[2] == f"The heat map of attention {may} be shown. {wanted.why}"
+
+
+def test_a_withheld_heat_map_is_replaced_by_the_reason_unless_it_is_asked_for(
+    heedful, run, audited, tmp_path
+):
+    unknown = "qqq www eee"  # words that the model does not know: none of them decides
+    answer = heedful("explain", run, unknown, "--audit", audited)
+    lines = answer.out.splitlines()
+    assert lines[2].startswith("The heat map of attention should not be shown. No words carry")
+    assert f"{'attention':<16}  withheld; --anyway shows it" in lines
+    assert f"{'attention':<16}  {unknown}" not in lines
+    assert f"{'leave-one-out':<16}  {unknown}" in lines
+    anyway = heedful("explain", run, unknown, "--audit", audited, "--anyway").out.splitlines()
+    assert f"{'attention':<16}  {unknown}" in anyway
+    assert anyway[2] == lines[2]
+    page = tmp_path / "page.html"
+    heedful("explain", run, unknown, "--audit", audited, "--html", page)
+    assert "Look at it anyway (not safe)" in page.read_text()
+
+
+def test_the_audit_of_a_run_is_found_beside_it_and_named(heedful, run, audited):
+    answer = heedful("explain", run, ANSWERED, "--json")
+    assert isinstance(json.loads(answer.out)["shown"], bool)
+    assert f"note: by the audit {audited}" in answer.err
+
+
+def test_without_an_audit_nothing_is_said_about_showing(heedful, run):
+    answer = heedful("explain", run, ANSWERED)
+    assert "be shown" not in answer.out + answer.err
+    assert json.loads(heedful("explain", run, ANSWERED, "--json").out)["shown"] is None
+
+
+def test_an_audit_of_another_model_or_of_an_earlier_version_is_refused(
+    heedful, run, audited, data, tmp_path
+):
+    other = tmp_path / "other"
+    assert heedful("train", data, "-o", other, *QUICK, "--seed", "7").code == 0
+    answer = heedful("explain", other, ANSWERED, "--audit", audited)
+    assert answer.code == 2
+    assert "the audit of run is of another model" in answer.err
+    assert "be shown" not in heedful("explain", other, ANSWERED).out
+    old = Path(__file__).parents[1] / "golden" / "version-0.1" / "words-audit"
+    answer = heedful("explain", run, ANSWERED, "--audit", old)
+    assert answer.code == 2
+    assert "has no rule for single texts: it was made by an earlier version" in answer.err
+    answer = heedful("explain", run, ANSWERED, "--audit", tmp_path / "nowhere")
+    assert answer.code == 2
+    assert "holds no audit" in answer.err
+
+
+def test_a_smaller_risk_takes_more_documents(heedful, run, audited):
+    answer = heedful("explain", run, ANSWERED, "--audit", audited, "--risk", "0.01")
+    assert "At most 1% false takes an audit of at least 99 documents" in answer.out
+    answer = heedful("explain", run, ANSWERED, "--audit", audited, "--risk", "0")
+    assert answer.code == 2
+    assert "risk should lie above 0, not 0.0" in answer.err

@@ -148,3 +148,25 @@ def test_what_is_no_run_is_refused(heedful):
     assert "no run folder at nowhere" in heedful("predict", "nowhere", "x").err
     Path("folder").mkdir()
     assert "is not a run folder" in heedful("predict", "folder", "x").err
+
+
+def test_with_an_audit_every_object_says_whether_its_heat_map_may_be_shown(
+    heedful, run, data, tmp_path
+):
+    folder = tmp_path / "of-run"
+    asked = ("--include-trained", "--documents", "60", "--ask", "telling", "-q", "-o", folder)
+    assert heedful("audit", run, data, *asked).code == 0
+    texts = ["neutralaaa positiveaaa positiveaab", "qqq www"]
+    answer = heedful("predict", run, "--json", "--audit", folder, *texts)
+    rows = [json.loads(line) for line in answer.out.splitlines()]
+    explained = [
+        json.loads(heedful("explain", run, text, "--audit", folder, "--json").out) for text in texts
+    ]
+    for row, wanted in zip(rows, explained, strict=True):
+        assert (row["shown"], row["why"]) == (wanted["shown"], wanted["why"])
+    assert rows[1]["why"] == "No words carry this decision, so there is nothing to show."
+    without = heedful("predict", run, "--json", *texts).out.splitlines()
+    assert [set(json.loads(line)) for line in without] == [{"text", "label", "probabilities"}] * 2
+    refused = heedful("predict", run, "--audit", folder, *texts)
+    assert refused.code == 2
+    assert "--audit adds to the objects of --json: give both, or use explain." in refused.err

@@ -15,6 +15,8 @@ from heedful import runs
 from heedful.auditing.document_filter import Selection, Within, select
 from heedful.auditing.metrics.divergence import js_divergence
 from heedful.auditing.results import Audit
+from heedful.auditing.subjects.classifier import ClassifierSubject
+from heedful.auditing.withholding import Withholding
 from heedful.counterfactual import what_if
 from heedful.counterfactual.base import counterfactuals
 from heedful.importance.base import importances
@@ -618,3 +620,35 @@ def test_a_drag_asks_the_model_once(own_folder, serve):
 def test_answers_hold_no_number_that_json_has_not(client):
     for path in ("/api/served", "/api/audits/words", "/api/audits/words/documents?count=200"):
         json.loads(client.get(path).text, parse_constant=pytest.fail)
+
+
+# ----- Whether a heat map may be shown -----
+
+
+def test_an_explanation_says_whether_its_heat_map_may_be_shown_by_the_served_audit(
+    client, served_folder, words, planted
+):
+    subject = ClassifierSubject(words)
+    withholding = Withholding.by_audit(Audit.load(served_folder / "audits" / "words"), subject)
+    texts = [planted.test.texts[0], "qqq www eee"]
+    for text, wanted in zip(texts, withholding.decide(texts), strict=True):
+        found = client.post("/api/runs/words/explain", json={"text": text}).json()
+        assert (found["shown"], found["why"]) == (wanted.is_shown, wanted.why)
+    assert not wanted.is_shown
+    compared = client.post("/api/compare", json={"text": texts[1], "runs": ["words", "bilstm"]})
+    assert [one["shown"] for one in compared.json()["runs"]] == [False, None]
+    assert client.get("/api/audits/words").json()["single_texts"].startswith("For single texts: ")
+
+
+def test_an_audit_of_other_weights_says_nothing_about_showing(serve, own_folder, bilstm):
+    """By name and settings it is an audit of the run; by its weights it is not."""
+    path = own_folder / "audits" / "words" / "audit.json"
+    stored = json.loads(path.read_text())
+    stored["about"]["identity"]["model"] = "0" * 16
+    path.write_text(json.dumps(stored))
+    with serve(own_folder) as client:
+        found = client.post("/api/runs/words/explain", json={"text": "qqq www eee"}).json()
+        assert (found["shown"], found["why"]) == (None, "")
+        path.write_text(json.dumps(stored | {"documents": "many"}))  # broken while it is served
+        found = client.post("/api/runs/words/explain", json={"text": "qqq www eee"})
+        assert found.json()["shown"] is None

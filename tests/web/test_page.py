@@ -137,6 +137,32 @@ def test_a_text_without_words_is_a_sentence_in_the_page(visit):
     visit.complaints.clear()  # the browser itself names the status 422
 
 
+def test_a_heat_map_that_may_be_shown_is_shown_with_the_guarantee(visit, text):
+    visit.open("explain", run="words", text=text)
+    said = visit.see("#explanation .showing").inner_text()
+    assert said.startswith("The heat map of attention may be shown. A false picture is shown for")
+    assert "attention" in visit.page.locator("#explanation .measure").all_inner_texts()
+
+
+def test_a_withheld_heat_map_is_replaced_by_the_reason_until_it_is_asked_for(visit):
+    visit.open("explain", run="words", text="qqq www eee")
+    said = visit.see("#explanation .withheld").inner_text()
+    assert "The heat map of attention should not be shown. No words carry this decision" in said
+    measures = visit.page.locator("#explanation .measure")
+    before = measures.all_inner_texts()
+    assert "attention" not in before
+    visit.page.get_by_role("button", name="Look at it anyway (not safe)").click()
+    assert measures.all_inner_texts() == ["attention", *before]
+    assert "not safe" in visit.see("#explanation .withheld").inner_text()
+    assert visit.page.locator("#explanation .withheld button").count() == 0
+
+
+def test_a_run_without_a_served_audit_says_nothing_about_showing(visit, text):
+    visit.open("explain", run="bilstm", text=text)
+    visit.see("#explanation .text")
+    assert visit.page.locator("#explanation .showing").count() == 0
+
+
 def test_measures_are_chosen_and_the_link_keeps_them(visit, text):
     visit.open("explain", run="words", text=text)
     visit.see("#explanation .measure")

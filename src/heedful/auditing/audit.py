@@ -208,6 +208,7 @@ def _facts(
     known = is_right[~np.isnan(is_right)]
     return {
         "judged_as": subject.architecture,
+        "identity": dict(subject.identity),
         "classes": [str(label) for label in subject.classes],
         "accuracy": float(known.mean()) if len(known) else None,
         "labelled_documents": len(known),

@@ -8,12 +8,27 @@
 The folder for a Hugging Face model holds such a folder for each reading, and readings.json.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from heedful import runs
 from heedful.errors import RunError
 from heedful.runs import RunFolder
+
+NEAR = ("*", "../*", "../audits/*", "../../audits/*")  # where a run's audits are looked for
+
+
+def audits_near(run: Path) -> Iterator[Path]:
+    """Folders of finished audits in a run's folder, beside it, or in a folder named audits."""
+    place = run.resolve()
+    found = (path for pattern in NEAR for path in _folders(place, pattern))
+    yield from dict.fromkeys(folder for folder in found if (folder / runs.AUDIT).is_file())
+
+
+def _folders(place: Path, pattern: str) -> list[Path]:
+    *above, last = pattern.split("/")
+    return sorted((place.joinpath(*above)).resolve().glob(last))
 
 
 @dataclass(frozen=True)

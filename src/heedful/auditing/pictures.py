@@ -25,6 +25,7 @@ from heedful.auditing.results import Column
 from heedful.auditing.subjects.base import Judge, Reading, Words
 from heedful.auditing.subjects.erasure import Ranking, predict_sets, tops_of_size
 from heedful.auditing.word_effects import SLIGHT, WordEffects, word_effects
+from heedful.text.documents import fingerprints
 
 TRUE_PICTURE = 0.5  # of the way from random rankings to the best one; below, a picture is false
 NUMBERS = (1, 2, 3, 5, 10, 20)  # of words that are deleted, beside shares of the words
@@ -37,6 +38,7 @@ HALF = 0.5  # of the decision: words without which so much is lost must be shown
 AS_GOOD = 0.8  # of the largest fall of a single word
 TIED = 1e-6  # weights that differ by less than this share are equal
 
+ATTENTION, LEAVE_ONE_OUT, ALONE = "attention", "leave-one-out", "words alone"
 Steps = Int[ndarray, "documents steps"]
 BySteps = Float[ndarray, "documents steps"]
 
@@ -56,9 +58,24 @@ def numbers_to_delete(
     return np.sort(np.minimum(np.concatenate([numbers, by_share], axis=1), most), axis=1)
 
 
-def ties_broken(weights: Words, draws: Words) -> Words:
-    """Weights that are equal, in a random order: which of them comes first in a text is chance."""
+def ties_broken(weights: Words, texts: Sequence[str]) -> Words:
+    """Weights that are equal, in an order that the text decides: their places in it are chance."""
+    draws = np.empty(weights.shape)
+    for row, number in enumerate(fingerprints(texts).tolist()):
+        draws[row] = np.random.default_rng(number % 2**32).random(weights.shape[1])
     return weights * (1 + TIED * draws)
+
+
+def numbers_of(reading: Reading, effects: WordEffects, shares: tuple[float, ...]) -> Steps:
+    """How many words of each text are deleted for the falls of a ranking."""
+    ranked = (reading.support & ~effects.is_opposing).sum(axis=1)
+    return numbers_to_delete(reading.is_token.sum(axis=1), ranked, shares)
+
+
+def cheap_rankings(reading: Reading, effects: WordEffects) -> dict[str, Ranking]:
+    """Those that need each word deleted and alone; attention has no sign: opposing words last."""
+    shown = effects.opposing_last(ties_broken(reading.weights, reading.texts))
+    return {ATTENTION: shown, ALONE: effects.alone, LEAVE_ONE_OUT: effects.lost}
 
 
 def largest_so_far(falls: BySteps) -> BySteps:
@@ -198,10 +215,8 @@ def true_pictures(
     The best ranking is one of `rankings`, or what the judge itself says of single words.
     """
     effects = word_effects(judge, reading)
-    ranked = (reading.support & ~effects.is_opposing).sum(axis=1)
-    numbers = numbers_to_delete(reading.is_token.sum(axis=1), ranked, shares)
-    attention = effects.opposing_last(ties_broken(reading.weights, random_rankings[0]))
-    candidates = [attention, effects.lost, effects.alone, *rankings]
+    numbers = numbers_of(reading, effects, shares)
+    candidates = [*cheap_rankings(reading, effects).values(), *rankings]  # attention first
     found = largest_falls(judge, reading, effects, candidates, numbers)
     deleting = Deleting(numbers, np.max(found, axis=0))
     at_random = [effects.opposing_last(ranking) for ranking in random_rankings]

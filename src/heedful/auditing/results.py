@@ -18,10 +18,18 @@ from numpy import ndarray
 from heedful import runs, storage
 from heedful.auditing import operating_points
 from heedful.auditing.bootstrap import Score
+from heedful.auditing.conformal import RISK, ConformalRule, fit_rule
 from heedful.auditing.metrics.base import Better
 from heedful.auditing.operating_points import OperatingPoint, OperatingPoints
 from heedful.auditing.results_schema import About, Calibration, Evidence, Plain, StoredSettings
-from heedful.auditing.verdict import SENTENCES, Judgement, Verdict
+from heedful.auditing.verdict import (
+    DECIDING,
+    NEVER_WITHOUT,
+    SENTENCES,
+    VETOING,
+    Judgement,
+    Verdict,
+)
 from heedful.errors import RunError, UnknownName, missing_packages_named, percent
 from heedful.records import none_as, read_record
 from heedful.runs import RunFolder
@@ -156,6 +164,36 @@ class Audit:
         """A sentence if the model is right no more often than chance; else empty."""
         return str(self.about.get(AT_CHANCE, ""))
 
+    def single_texts(self, risk: float = RISK) -> ConformalRule | None:
+        """Which single texts to show the picture of, so that at most `risk` of these are false.
+
+        It is fitted on the documents whose picture had every test, greedy erasure too. None: the
+        audit has no scores for it, because it did not ask telling, was judged by another model, or
+        was made by an earlier version.
+        """
+        wanted = ("nearness", "is_true_picture", "fall_greedy erasure")
+        if not all(name in self.columns for name in wanted):
+            return None
+        score, is_true, greedy = (self.columns[name] for name in wanted)
+        is_tested = ~np.isnan(score) & ~np.isnan(greedy)
+        rule = fit_rule(score[is_tested], is_true[is_tested] == 0, risk)
+        why = self._why_no_single_texts
+        return rule.refused(why) if why else rule
+
+    @property
+    def _why_no_single_texts(self) -> str:
+        """What speaks against the pictures of all texts alike, whatever their scores."""
+        against = [
+            test.name
+            for answer in self.answers
+            for test in answer.tests
+            if answer.question in {*DECIDING, *VETOING} - {NEVER_WITHOUT}
+            and test.judgement == "contradicted"
+        ]
+        if against:
+            return f"The audit contradicts {' and '.join(against)}, of whichever text."
+        return f"{self.chance[0].upper()}{self.chance[1:]}." if self.chance else ""
+
     @property
     def accuracies(self) -> dict[str, str]:
         """Accuracy on the audited documents, and on the run's whole test part where it is known."""
@@ -196,6 +234,7 @@ class Audit:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the rows per document, as plain data."""
+        rule = self.single_texts()
         return {
             "schema": SCHEMA,
             "verdict": self.verdict,
@@ -204,6 +243,7 @@ class Audit:
             "documents": self.documents,
             "documents_available": self.available,
             "documents_of_one_word": self.single_words,
+            "single_texts": None if rule is None else plain(rule.to_dict()),
             "answers": [_plain_answer(answer) for answer in self.answers],
             "cuts": self.cuts,
             "calibration": plain(self.calibration.to_dict()),

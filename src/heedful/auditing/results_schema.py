@@ -143,9 +143,11 @@ class About(TypedDict, total=False):
     documents_trained_on: int
     documents_cut: int
     notes: list[str]
+    identity: dict[str, Plain]
 
 
 class StoredSettings(TypedDict, total=False):
     """The settings that a verdict is shown by."""
 
     tolerate: Number
+    fractions: list[float]

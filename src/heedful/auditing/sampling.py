@@ -39,7 +39,7 @@ def planned(documents: Documents, settings: AuditSettings, most: int | None) -> 
 
 def grouped(documents: Documents, wave: Group) -> list[Group]:
     """The documents of a wave in groups of like length, longest first."""
-    lengths = np.array([len(documents[int(place)].text) for place in wave])
+    lengths = np.array([len(documents[int(place)].text) for place in wave], dtype=np.int64)
     order = np.argsort(-lengths, kind="stable")
     return _groups(wave[order], lengths[order])
 

@@ -1,11 +1,15 @@
 """`heedful explain`: one text, word by word."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from heedful.cli.options import Device, Run
+from heedful.cli.options import Device, OfAudit, Risk, Run
+
+if TYPE_CHECKING:
+    from heedful.auditing.withholding import Withholding
+    from heedful.training.trained import Trained
 
 
 def explain(
@@ -15,6 +19,11 @@ def explain(
         list[str] | None,
         typer.Option(help="Importance measure, may be repeated; see `heedful list importances`."),
     ] = None,
+    audit: OfAudit = None,
+    risk: Risk = 0.05,
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Also show a heat map that should not be shown.")
+    ] = False,
     device: Device = "auto",
     html: Annotated[
         Path | None, typer.Option("--html", help="Write the explanation as a page to this file.")
@@ -23,7 +32,9 @@ def explain(
 ) -> None:
     """Show a text in colour: attention beside other measures, and the prediction without top words.
 
-    Orange speaks for the predicted label, blue against it; attention has no sign.
+    Orange speaks for the predicted label, blue against it; attention has no sign. If the run was
+    audited (the audit is given, or found in or beside the run's folder), its rule says whether this
+    text's heat map of attention may be shown; one that may not is withheld.
     """
     from heedful.cli import show
     from heedful.errors import UsageError
@@ -32,7 +43,11 @@ def explain(
 
     if html is not None and not html.absolute().parent.is_dir():
         raise UsageError(f"no folder {html.parent} to write {html.name} into.")
-    explanation = explain(Trained.load(run, device), text, measure or USUAL_MEASURES)
+    trained = Trained.load(run, device)
+    withholding = _withholding(run, trained, audit, risk)
+    explanation = explain(trained, text, measure or USUAL_MEASURES)
+    if withholding is not None:
+        explanation = withholding.explained(explanation)
     if html is not None:
         from heedful.report import explanation_page
         from heedful.storage import write_atomically
@@ -42,5 +57,26 @@ def explain(
     if json:
         show.as_json(explanation.to_dict())
         return
-    for line in show.explained(explanation):
+    for line in show.explained(explanation, anyway):
         show.result(line)
+
+
+def _withholding(
+    run: Path, trained: "Trained", audit: Path | None, risk: float
+) -> "Withholding | None":
+    """Who says whether a heat map is shown, by the audit that is given or found."""
+    from heedful.auditing.results import Audit
+    from heedful.auditing.subjects.classifier import ClassifierSubject
+    from heedful.auditing.withholding import Withholding, find_audit
+    from heedful.cli import show
+    from heedful.model.classifier import AttentionClassifier
+
+    if not isinstance(trained.model, AttentionClassifier):  # `explain` says what is wrong
+        return None
+    subject = ClassifierSubject(trained)
+    place = audit or find_audit(run, subject)
+    if place is None:
+        return None
+    if audit is None:
+        show.note(f"note: by the audit {place}")
+    return Withholding.by_audit(Audit.load(place), subject, risk)

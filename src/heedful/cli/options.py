@@ -28,6 +28,16 @@ Tolerate = Annotated[
         "--tolerate", help="Share of documents that may have a false picture. Default: 0.15."
     ),
 ]
+OfAudit = Annotated[
+    Path | None,
+    typer.Option(
+        "--audit", help="An audit of this run, whose rule says whether to show the heat map."
+    ),
+]
+Risk = Annotated[
+    float,
+    typer.Option("--risk", help="Share of texts that may be shown with a false heat map."),
+]
 Seed = Annotated[int, typer.Option("--seed", help="Decides every draw.")]
 Device = Annotated[str, typer.Option("--device", help="auto, cpu, cuda, cuda:1.")]
 Exactness = Annotated[

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from heedful.cli.options import Device, Run
+from heedful.cli.options import Device, OfAudit, Risk, Run
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -29,6 +29,8 @@ def predict(
     label: Annotated[
         str | None, typer.Option(help="Column of --file that holds the label, to be scored.")
     ] = None,
+    audit: OfAudit = None,
+    risk: Risk = 0.05,
     device: Device = "auto",
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only the predictions.")] = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON object per text.")] = False,
@@ -36,13 +38,18 @@ def predict(
     """Label texts with a trained classifier.
 
     Prints label, probability and text, separated by tabs. If the file has labels, the share that
-    agrees is printed too (on standard error).
+    agrees is printed too (on standard error). With --json and an --audit of this run, each object
+    also says whether the heat map of its attention may be shown, and why; this takes dozens of
+    predictions per text.
     """
     from heedful.cli import show
+    from heedful.errors import UsageError
     from heedful.terminal import write_row
     from heedful.training.trained import Trained
     from heedful.visible import one_line
 
+    if audit is not None and not json:
+        raise UsageError("--audit adds to the objects of --json: give both, or use explain.")
     trained = Trained.load(run, device)
     documents, notes = _documents(texts, file, text, label)
     documents = trained.with_own_labels(documents)
@@ -72,14 +79,17 @@ def predict(
             f"{withheld:,} of {len(documents):,} would be shown without a heat map; `heedful "
             "explain` or --json says why"
         )
-    for document, row, why in zip(documents, probabilities, decisions.withheld, strict=True):
+    showings = _showings(trained, documents, audit, risk)
+    for document, row, why, showing in zip(
+        documents, probabilities, decisions.withheld, showings, strict=True
+    ):
         best = int(row.argmax())
         if json:
             by_class = {str(c): float(p) for c, p in zip(trained.classes, row, strict=True)}
             answer = {"label": trained.classes[best], "probabilities": by_class}
             facts = {"decided_by": decisions.decided_by} if decisions.decided_by else {}
-            facts |= {"withheld": why} if why else {}
-            show.as_json({"text": document.text, **answer, **facts})
+            facts |= {"withheld": why, "shown": False, "why": why} if why else {}
+            show.as_json({"text": document.text, **answer, **showing, **facts})
         else:
             name = one_line(str(trained.classes[best]))
             write_row(name, f"{row[best]:.3f}", one_line(document.text))
@@ -91,6 +101,21 @@ def predict(
             if met.is_new.any() and not met.is_new.all():
                 new = met.is_new
                 show.note(_score("those new to the model", probabilities[new], labels[new]))
+
+
+def _showings(
+    trained: "Trained", documents: "Documents", audit: Path | None, risk: float
+) -> list[dict[str, object]]:
+    """Of each document whether its heat map may be shown, and why; nothing without an audit."""
+    from heedful.auditing.results import Audit
+    from heedful.auditing.subjects.classifier import ClassifierSubject
+    from heedful.auditing.withholding import Withholding
+
+    if audit is None:
+        return [{} for _ in documents]
+    withholding = Withholding.by_audit(Audit.load(audit), ClassifierSubject(trained), risk)
+    found = withholding.decide(documents.texts)
+    return [{"shown": one.is_shown, "why": one.why} for one in found]
 
 
 def _score(which: str, probabilities: "ndarray", labels: "ndarray") -> str:

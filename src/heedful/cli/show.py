@@ -92,16 +92,25 @@ def strongest(words: Sequence[str], scores: Float[ndarray, " words"], count: int
     return " · ".join(f"{one_line(words[place])} {scores[place]:.2f}" for place in places)
 
 
-def explained(explanation: "Explanation") -> Iterator[Text]:
-    """Prediction, the text once per measure, and what deleting top words does."""
+def explained(explanation: "Explanation", anyway: bool = False) -> Iterator[Text]:
+    """Prediction, the text once per measure, and what deleting top words does.
+
+    `anyway`: a heat map that is withheld is shown too, and said to be not safe.
+    """
     probability = explanation.probabilities.max()
     yield Text(f"{one_line(str(explanation.prediction))} {probability:.3f}\n")
     if explanation.withheld:
         yield Text(one_line(explanation.text))
         yield Text(one_line(explanation.withheld))
         return
+    if explanation.shown is not None:
+        may = "may" if explanation.shown else "should not"
+        yield Text(f"The heat map of attention {may} be shown. {one_line(explanation.why)}\n")
     width = max(map(len, explanation.scores))
     for measure, scores in explanation.scores.items():
+        if measure not in explanation.drawn and not anyway:
+            yield Text(f"{measure:<{width}}  withheld; --anyway shows it", style="dim")
+            continue
         line = shaded(explanation.text, explanation.offsets, scores)
         yield Text(f"{measure:<{width}}  ") + line
         yield Text(f"{'':<{width}}  {strongest(explanation.words, scores)}", style="dim")
@@ -119,6 +128,8 @@ def audited(audit: "Audit") -> Iterator[Text]:
     yield Text(audit.sentence, style="bold")
     if said := scope(audit):
         yield Text(one_line(said))
+    if rule := audit.single_texts():
+        yield Text(rule.sentence)
     yield Text(one_line(audit.caveat) + "\n")
     yield Text(f"{audited_documents(audit)}. A score of 0 is worthless, 1 the best known.")
     if audit.accuracies:

@@ -22,7 +22,8 @@ from heedful.text.documents import only_words
 from heedful.training.task import Label
 from heedful.training.trained import Trained
 
-USUAL_MEASURES = ("attention", "contribution", "gradient-x-input", "leave-one-out")
+ATTENTION = "attention"
+USUAL_MEASURES = (ATTENTION, "contribution", "gradient-x-input", "leave-one-out")
 NO_WORDS = "the text holds no words, so there is nothing to explain."
 IsKept = Bool[ndarray, "variants words"]
 DELETED = (1, 2, 3)  # how many top words are deleted
@@ -48,11 +49,19 @@ class Explanation:
     scores: dict[str, Float[ndarray, " words"]]  # by measure; positive speaks for the prediction
     deletions: tuple[Deletion, ...]
     withheld: str = ""  # why there are no scores, in a sentence; empty where there are
+    shown: bool | None = None  # whether its heat map of attention may be shown; None: not audited
+    why: str = ""  # in a sentence: what guarantees it, or why the heat map is withheld
 
     @property
     def words(self) -> list[str]:
         """The words as they stand in the text."""
         return [self.text[start:end] for start, end in self.offsets.tolist()]
+
+    @property
+    def drawn(self) -> dict[str, Float[ndarray, " words"]]:
+        """The scores that are drawn as heat maps: all, but for an attention that is withheld."""
+        is_withheld = self.shown is False
+        return {m: s for m, s in self.scores.items() if not (is_withheld and m == ATTENTION)}
 
     @property
     def prediction(self) -> Label:
@@ -67,6 +76,8 @@ class Explanation:
             "prediction": self.prediction,
             "probabilities": {str(label): share for label, share in by_class},
             **({"withheld": self.withheld} if self.withheld else {}),
+            "shown": self.shown,
+            "why": self.why,
             "words": [
                 {"word": word, "start": start, "end": end}
                 | {measure: float(scores[place]) for measure, scores in self.scores.items()}

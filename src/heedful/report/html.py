@@ -49,6 +49,7 @@ class AuditedRun:
     why: str
     scope: str  # what is claimed and where it stops
     next_steps: tuple[str, ...]  # commands to run after a verdict that is not a yes
+    single_texts: str  # which single texts to show the picture of
     by_tolerance: list[tuple[str, str]]  # verdicts at other shares of false pictures
     by_class: list[tuple[str, str, str, int]]  # false pictures: class, share, interval, documents
     tally: str
@@ -103,12 +104,14 @@ def explanation_page(explanation: "Explanation") -> str:
     """One text explained: the text once per measure, and the prediction without its top words."""
     offsets = [(start, end) for start, end in explanation.offsets.tolist()]
     scores = {measure: numbers.tolist() for measure, numbers in explanation.scores.items()}
+    withheld = {measure: scores.pop(measure) for measure in scores.keys() - explanation.drawn}
     return make_page(
         "explanation.html",
         title=f"Explained: {explanation.prediction}",
         explanation=explanation,
         probability=float(explanation.probabilities.max()),
         heat=heat_map(explanation.text, offsets, scores),
+        withheld=heat_map(explanation.text, offsets, withheld),
         charts={},
     )
 
@@ -204,6 +207,7 @@ def _subject(run: str, audit: Audit) -> AuditedRun:
         why=tables.why(audit),
         scope=scope(audit),
         next_steps=next_steps(audit),
+        single_texts="" if (rule := audit.single_texts()) is None else rule.sentence,
         by_tolerance=tables.by_tolerance(audit),
         by_class=tables.by_class(audit),
         tally=tables.tally(audit),

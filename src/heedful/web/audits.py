@@ -56,6 +56,7 @@ class AuditViews:
             **self._in_short(audit),
             why=tables.why(audit),
             scope=scope(audit),
+            single_texts="" if (rule := audit.single_texts()) is None else rule.sentence,
             tally=tables.tally(audit),
             instead=audit.instead,
             lead=LEAD,

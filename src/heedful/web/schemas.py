@@ -162,6 +162,8 @@ class Explained(Read):
     scores: dict[str, list[Number]]
     agreements: list[Agreement]
     deletions: list[DeletionSheet]
+    shown: bool | None  # whether the heat map of attention may be shown; none: no audit of the run
+    why: str
 
 
 class Distance(Sheet):
@@ -273,6 +275,7 @@ class AuditSheet(AuditLine):
     why: str
     tally: str
     scope: str  # what the verdict claims and where it stops
+    single_texts: str  # which single texts to show the picture of
     instead: str
     lead: str  # to the next steps
     next_steps: list[str]  # commands to run after a verdict that is not a yes

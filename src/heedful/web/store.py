@@ -144,6 +144,18 @@ class Store:
         is_same = all(audit.about.get(key, value) == value for key, value in built.items())
         return name if is_same else None
 
+    def audits_of(self, run: str) -> list[Audit]:
+        """The served audits of a run that can be read."""
+        found = []
+        for one in self.audits.values():
+            try:
+                audit = one.get()
+            except Gone:
+                continue
+            if self.run_of(audit) == run:
+                found.append(audit)
+        return found
+
 
 def _folders(path: Path) -> Iterator[Path]:
     """Folders with a run or an audit: the given one, or those below it."""

@@ -13,9 +13,11 @@ from numpy import ndarray
 
 from heedful.auditing.metrics.divergence import js_divergence
 from heedful.auditing.metrics.ranking import kendall_tau, top_overlap
-from heedful.auditing.results import plain
+from heedful.auditing.results import Audit, plain
+from heedful.auditing.subjects.classifier import ClassifierSubject
+from heedful.auditing.withholding import Withholding
 from heedful.counterfactual import what_if
-from heedful.errors import DataError
+from heedful.errors import DataError, RunError
 from heedful.importance.explanation import Explanation, explain
 from heedful.training.trained import Trained
 from heedful.web import schemas
@@ -33,11 +35,14 @@ class Reader:
         self.limits = limits
         self._lock = threading.Lock()
         self._readings: OrderedDict[tuple[object, ...], what_if.EditedText] = OrderedDict()
+        # By run, each with what it was made from: both are read again when their files change.
+        self._withholdings: dict[str, tuple[list[Trained | Audit], Withholding | None]] = {}
 
     def explain(self, run: str, form: schemas.ExplainForm) -> schemas.Explained:
         """One text, word by word."""
         trained = self.store.run(run)
-        return explained(run, trained, explain(trained, form.text, _once(form.measures)))
+        found = explain(trained, form.text, _once(form.measures))
+        return explained(run, trained, self._judged(run, trained, found))
 
     def compare(self, form: schemas.CompareForm) -> schemas.Compared:
         """One text as several runs see it."""
@@ -45,7 +50,7 @@ class Reader:
         for run in _once(form.runs):
             trained = self.store.run(run)
             found = explain(trained, form.text, _once(["attention", *form.measures]))
-            sheets.append(explained(run, trained, found))
+            sheets.append(explained(run, trained, self._judged(run, trained, found)))
             if not found.withheld:
                 attentions[run] = (found.offsets, found.scores["attention"])
         pairs = list(_comparable(attentions))
@@ -74,6 +79,18 @@ class Reader:
         weights = what_if.other_weights(reading, form.by, form.seed)
         return attended(run, trained, reading, what_if.decide(reading, weights))
 
+    def _judged(self, run: str, trained: Trained, found: Explanation) -> Explanation:
+        """An explanation that says whether its heat map may be shown, if the run was audited."""
+        audits = self.store.audits_of(run)
+        with self._lock:
+            known = self._withholdings.get(run)
+        seen: list[Trained | Audit] = [trained, *audits]
+        if known is None or list(map(id, known[0])) != list(map(id, seen)):
+            known = (seen, _withholding(trained, audits))
+            with self._lock:
+                self._withholdings[run] = known
+        return found if known[1] is None else known[1].explained(found)
+
     def _reading(
         self, run: str, trained: Trained, text: str, deleted: Sequence[int]
     ) -> what_if.EditedText:
@@ -88,6 +105,17 @@ class Reader:
             while len(self._readings) > self.limits.readings_kept:
                 self._readings.popitem(last=False)
         return found
+
+
+def _withholding(trained: Trained, audits: Sequence[Audit]) -> Withholding | None:
+    """By the rule of the largest audit of this very model that has one; none: there is none."""
+    subject = ClassifierSubject(trained)
+    for audit in sorted(audits, key=lambda audit: -audit.documents):
+        try:
+            return Withholding.by_audit(audit, subject)
+        except RunError:
+            continue
+    return None
 
 
 def explained(run: str, trained: Trained, found: Explanation) -> schemas.Explained:
@@ -105,6 +133,8 @@ def explained(run: str, trained: Trained, found: Explanation) -> schemas.Explain
             )
             for one in found.deletions
         ],
+        shown=found.shown,
+        why=found.why,
     )
 
 

@@ -25,15 +25,18 @@ from heedful.auditing.metrics.erasure import (
 )
 from heedful.auditing.metrics.log_odds import log_odds
 from heedful.auditing.metrics.top import top_k
+from heedful.auditing.nearness import nearness
 from heedful.auditing.pictures import (
+    ALONE,
+    ATTENTION,
     Deleting,
     Steps,
+    cheap_rankings,
     is_true,
     judge_pictures,
     largest_so_far,
-    numbers_to_delete,
+    numbers_of,
     place_between,
-    ties_broken,
     true_pictures,
 )
 from heedful.auditing.questions.base import (
@@ -53,7 +56,7 @@ from heedful.errors import counted
 
 # What the ceiling is chosen from. Leave-one-out alone fails where two words say the same.
 BEST_OF = ("leave-one-out", "gradient-x-input", "contribution")
-GREEDY, ALONE = "greedy erasure", "words alone"
+GREEDY, FALL = "greedy erasure", "fall"
 ERASER, VAT = "DeYoung et al. 2020 (ERASER)", "Zhou et al. (VAT)"
 RANKINGS = "20 random rankings of all words"
 TRUE_PICTURES = AuditTest(
@@ -77,7 +80,6 @@ TESTS = {
         ("post_hoc_accuracy_own", VAT), ("post_hoc_accuracy_gold", VAT),
     )
 }  # fmt: skip
-ATTENTION, FALL = "attention", "fall"
 # Measures that do not say which side a word is on.
 UNSIGNED = (ATTENTION, "attention-score", "gradient-norm", "state-gradient-norm")
 CURVES = ("probability_drop", "accuracy_drop", "kept_own", "kept_gold")
@@ -104,11 +106,7 @@ class Telling(Question):
         subject, reading, settings = group.subject, group.reading, group.settings
         effects = group.effects_by(group.judge)
         everyone, sample = np.arange(len(reading.weights)), np.flatnonzero(group.is_sampled)
-        ties = group.rng.random(reading.weights.shape)
-        rankings = {
-            ATTENTION: effects.opposing_last(ties_broken(reading.weights, ties)),
-            ALONE: effects.alone,
-        } | {
+        rankings = cheap_rankings(reading, effects) | {
             measure: _ranking(group, measure) for measure in BEST_OF if measure in subject.measures
         }
         further = {}
@@ -121,7 +119,7 @@ class Telling(Question):
         # Over all words: within the support of sparse attention there may be nothing to rank.
         draws = group.rng.random((settings.random_draws, *reading.weights.shape))
         at_random = [effects.opposing_last(draw) for draw in draws]
-        numbers = _numbers(group)
+        numbers = numbers_of(reading, effects, settings.fractions)
         of_all = _tested(group, everyone, list(rankings.values()), numbers)
         of_sample = _tested(group, sample, list(further.values()), numbers) if further else []
         falls = {name: fall for name, (fall, _) in zip(rankings, of_all, strict=True)}
@@ -144,6 +142,8 @@ class Telling(Question):
             for name, column in _named([tests for _, tests in of_sample], further).items()
         }
         columns |= _pictures(group, columns, deleting)
+        if group.judge is subject:  # another judge is not there when a single text is read
+            columns["nearness"] = nearness(reading, effects, numbers, falls).score
         if not len(sample):
             return Measured(columns, _empty_curves(group))
         on_curves = {name: rankings[name] for name in rankings if name in ON_CURVES}
@@ -184,13 +184,6 @@ def _greedy(group: DocumentGroup, sample: Rows) -> Ranking:
     settings, lost = group.settings, group.effects_by(group.judge).lost
     words, candidates = settings.greedy_words, settings.greedy_candidates
     return erase_greedily(group.judge, group.reading, sample, lost, words, candidates)
-
-
-def _numbers(group: DocumentGroup) -> Steps:
-    """How many words are deleted for the falls of a ranking."""
-    reading, effects = group.reading, group.effects_by(group.judge)
-    ranked = (reading.support & ~effects.is_opposing).sum(axis=1)
-    return numbers_to_delete(reading.is_token.sum(axis=1), ranked, group.settings.fractions)
 
 
 def _pictures(

@@ -60,6 +60,7 @@ const verdict = (sheet) =>
     h("p", { class: "verdict" }, h("span", { class: "mark", "aria-hidden": "true" }, MARKS[sheet.verdict]), sheet.sentence),
     h("p", {}, `${sheet.why} Of ${sheet.questions.length} questions: ${sheet.tally}.`),
     sheet.scope && h("p", {}, sheet.scope),
+    sheet.single_texts && h("p", {}, sheet.single_texts),
     h("p", {}, sheet.instead),
     sheet.next_steps.length > 0 && h("p", {}, sheet.lead),
     sheet.next_steps.length > 0 && h("pre", { class: "commands", tabindex: "0" }, sheet.next_steps.join("\n")),

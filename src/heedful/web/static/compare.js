@@ -4,7 +4,7 @@ import { ask, latest } from "./api.js";
 import { answerPlace, emptyText, prediction, readable, report, textField } from "./composer.js";
 import { h, number, redraw } from "./dom.js";
 import { examplesOf, measurePicker, noRun } from "./explain.js";
-import { heatMap, legend } from "./heat.js";
+import { judgedHeatMap, legend } from "./heat.js";
 
 const USUAL = ["attention", "leave-one-out"];
 
@@ -99,7 +99,7 @@ function sideBySide(context, { runs, agreements, distances }) {
           { class: "document", "aria-label": sheet.run },
           h("header", {}, h("h2", {}, h("a", { href: context.href({ view: "explain", run: sheet.run, text: sheet.text }) }, h("bdi", {}, sheet.run)))),
           prediction({ label: sheet.prediction, probabilities: sheet.probabilities }),
-          sheet.withheld ? h("p", { class: "withheld" }, sheet.withheld) : heatMap(sheet),
+          sheet.withheld ? h("p", { class: "withheld" }, sheet.withheld) : judgedHeatMap(sheet),
         ),
       ),
     ),

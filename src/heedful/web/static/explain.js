@@ -3,7 +3,7 @@
 import { ask, latest } from "./api.js";
 import { answerPlace, emptyText, prediction, readable, report, runField, textField } from "./composer.js";
 import { fill, h, number, redraw } from "./dom.js";
-import { heatMap, legend } from "./heat.js";
+import { judgedHeatMap, legend } from "./heat.js";
 
 export function explain(context) {
   const text = textField(
@@ -94,7 +94,7 @@ function explanation(context, sheet) {
   return [
     h("h2", {}, "What each measure points at"),
     legend(),
-    h("article", { class: "document" }, heatMap(sheet, measures)),
+    h("article", { class: "document" }, judgedHeatMap(sheet, measures)),
     h(
       "p",
       { class: "onward" },

@@ -42,6 +42,29 @@ export function heatMap({ text, words, scores, is_cut: isCut, longest }, measure
   return whole;
 }
 
+const ATTENTION = "attention"; // the measure whose heat map an audit's rule may withhold
+
+/** The heat map of an answer; where its attention should not be shown, why, and a way to look. */
+export function judgedHeatMap(sheet, measures = Object.keys(sheet.scores)) {
+  if (sheet.shown === null || !measures.includes(ATTENTION)) return heatMap(sheet, measures);
+  if (sheet.shown)
+    return [h("p", { class: "showing small quiet" }, `The heat map of attention may be shown. ${sheet.why}`), heatMap(sheet, measures)];
+  const others = measures.filter((measure) => measure !== ATTENTION);
+  const place = h("div", {}, others.length > 0 && heatMap(sheet, others));
+  const look = h("button", { type: "button", onclick: () => lookAnyway() }, "Look at it anyway (not safe)");
+  const notice = h(
+    "div",
+    { class: "showing withheld" },
+    h("p", {}, h("strong", {}, "The heat map of attention should not be shown. "), sheet.why),
+    look,
+  );
+  const lookAnyway = () => {
+    look.replaceWith(h("p", { class: "small" }, "Shown below all the same: not safe."));
+    fill(place, heatMap(sheet, measures));
+  };
+  return [notice, place];
+}
+
 export const legend = () =>
   h(
     "p",

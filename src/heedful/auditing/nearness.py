@@ -1,0 +1,69 @@
+"""How near attention comes to the best ranking of a text's words, from a few deletions.
+
+    nearness = fall of attention / best fall of attention, leave-one-out and words alone
+
+It is what `heedful.auditing.pictures` measures, without random rankings and greedy erasure, so a
+single text can afford it. 1: no cheap ranking finds words that matter more. 0: the words with the
+most weight do not matter, a word that decides is hardly shown, most of the weight speaks against
+the decision, or no words carry it at all.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool
+from numpy import ndarray
+
+from heedful.auditing.pictures import (
+    ALONE,
+    ATTENTION,
+    LEAVE_ONE_OUT,
+    BySteps,
+    Deleting,
+    Steps,
+    cheap_rankings,
+    largest_falls,
+    misses_a_word,
+    numbers_of,
+    shows_the_other_side,
+)
+from heedful.auditing.results import Column
+from heedful.auditing.subjects.base import Judge, Reading
+from heedful.auditing.word_effects import WordEffects, word_effects
+
+CHEAP = (ATTENTION, LEAVE_ONE_OUT, ALONE)  # rankings that need each word deleted and alone
+
+
+@dataclass(frozen=True)
+class Nearness:
+    """The score of each text, and what makes it 0 whatever the falls."""
+
+    score: Column  # 0 to 1
+    is_silent: Bool[ndarray, " documents"]  # no words carry the decision
+    misses_a_word: Bool[ndarray, " documents"]
+    shows_the_other_side: Bool[ndarray, " documents"]
+
+
+def nearness(
+    reading: Reading, effects: WordEffects, numbers: Steps, falls: Mapping[str, BySteps]
+) -> Nearness:
+    """Nearness from the largest falls so far of the cheap rankings, among others."""
+    cheap = {name: falls[name] for name in CHEAP}
+    deleting = Deleting(numbers, np.max(list(cheap.values()), axis=0))
+    fall, best = deleting.mean(cheap[ATTENTION]), deleting.mean(deleting.best)
+    is_silent = deleting.is_silent(effects.whole - effects.lost_at)
+    misses = misses_a_word(reading.weights, effects)
+    opposes = shows_the_other_side(reading.weights, effects)
+    is_scored = ~(is_silent | misses | opposes) & (best > 0)
+    score = np.divide(fall, best, out=np.zeros_like(fall), where=is_scored)
+    return Nearness(np.clip(score, 0.0, 1.0), is_silent, misses, opposes)
+
+
+def nearness_of(judge: Judge, reading: Reading, shares: tuple[float, ...]) -> Nearness:
+    """Nearness of texts that nobody has audited; `shares` of the words as the audit deletes."""
+    effects = word_effects(judge, reading)
+    numbers, rankings = numbers_of(reading, effects, shares), cheap_rankings(reading, effects)
+    found = largest_falls(judge, reading, effects, list(rankings.values()), numbers)
+    falls = dict(zip(rankings, found, strict=True))
+    return nearness(reading, effects, numbers, falls)
