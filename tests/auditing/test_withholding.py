@@ -32,7 +32,9 @@ MAY = "A false picture is shown for at most 5% of texts like those audited."
 
 def weight(word):
     """Of the words that matter it hides one, and shows one that speaks against too much."""
-    return {"hidden": 0.001, "bad": 9.0, "loud": 9.0}.get(word, max(POINTS.get(word, 0.0), 0.01))
+    return {"hidden": 0.001, "bad": 9.0, "loud": 9.0}.get(
+        word, max(abs(POINTS.get(word, 0.0)), 0.01)
+    )
 
 
 def subject():

@@ -87,7 +87,9 @@ def predict(
         if json:
             by_class = {str(c): float(p) for c, p in zip(trained.classes, row, strict=True)}
             answer = {"label": trained.classes[best], "probabilities": by_class}
-            facts = {"decided_by": decisions.decided_by} if decisions.decided_by else {}
+            facts: dict[str, object] = (
+                {"decided_by": decisions.decided_by} if decisions.decided_by else {}
+            )
             facts |= {"withheld": why, "shown": False, "why": why} if why else {}
             show.as_json({"text": document.text, **answer, **showing, **facts})
         else:
