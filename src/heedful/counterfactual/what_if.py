@@ -19,6 +19,8 @@ from heedful.model.classifier import AttentionClassifier, Trace
 from heedful.model.decision import decide_many
 from heedful.model.precision import in_full
 from heedful.text.batching import Batch
+from heedful.text.documents import only_words
+from heedful.training.decisions import Decisions
 from heedful.training.task import Label
 from heedful.training.trained import Trained
 
@@ -37,6 +39,7 @@ class EditedText:
     model: AttentionClassifier
     batch: Batch  # of the words that are kept
     trace: Trace
+    decisions: Decisions  # on the words that are kept, of the model that decides
 
     @property
     def own(self) -> Weights:
@@ -88,7 +91,11 @@ def read(trained: Trained, text: str, deleted: Sequence[int] = ()) -> EditedText
     if not is_kept.all():
         kept = torch.from_numpy(is_kept).unsqueeze(0).to(batch.is_token.device)
         batch = batch.kept(torch.zeros(1, dtype=torch.long, device=kept.device), kept)
-    return EditedText(text, offsets, is_kept, trained.classes, model, batch, model(batch))
+    trace = model(batch)
+    by_attention = trace.logits.double().softmax(dim=-1).cpu().numpy()
+    left = text if is_kept.all() else only_words(text, offsets, is_kept)
+    decisions = trained.decided([left], by_attention)
+    return EditedText(text, offsets, is_kept, trained.classes, model, batch, trace, decisions)
 
 
 @in_full()

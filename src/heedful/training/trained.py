@@ -138,7 +138,12 @@ class Trained:
 
     def decisions(self, texts: Sequence[str]) -> Decisions:
         """Probabilities, who decides, and of which texts no heat map is shown."""
-        by_attention = self.by_attention(texts)
+        return self.decided(texts, self.by_attention(texts))
+
+    def decided(
+        self, texts: Sequence[str], by_attention: Float[ndarray, "documents classes"]
+    ) -> Decisions:
+        """The same for who knows already what attention says of the texts."""
         if self.original is None:
             return decide(by_attention, by_attention, self.classes)
         decided = self.original.probabilities(texts)

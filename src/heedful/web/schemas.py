@@ -192,7 +192,7 @@ class Attended(Read):
     probabilities: list[Probability]
     own_prediction: str
     own_probabilities: list[Probability]
-    decided: list[Probability]  # of the text as it is: by the model that decides, if healed
+    decided: list[Probability]  # by the model that decides, where a run was healed
     withheld: str = ""  # why the weights should not be shown, in a sentence
     jsd: float
     tvd: float

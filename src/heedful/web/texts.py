@@ -142,8 +142,7 @@ def attended(
     run: str, trained: Trained, reading: what_if.EditedText, found: what_if.WhatIf
 ) -> schemas.Attended:
     """An answer to "what if?" as a sheet; weights that are withheld are left out."""
-    decisions = trained.decisions([reading.text])
-    (withheld,) = decisions.withheld
+    (withheld,) = reading.decisions.withheld
     return schemas.Attended(
         **_read(run, trained, reading.text, reading.offsets),
         deleted=np.flatnonzero(~reading.is_kept).tolist(),
@@ -153,7 +152,7 @@ def attended(
         probabilities=_by_class(trained, found.probabilities),
         own_prediction=str(reading.classes[int(reading.probabilities.argmax())]),
         own_probabilities=_by_class(trained, reading.probabilities),
-        decided=_by_class(trained, decisions.probabilities[0]),
+        decided=_by_class(trained, reading.decisions.probabilities[0]),
         withheld=withheld,
         jsd=found.jsd,
         tvd=found.tvd,

@@ -32,7 +32,6 @@ from heedful.model.pretrained import PretrainedEncoder
 from heedful.model.word_subsets import logits_of_kept
 from heedful.text.token_classes import classify_tokens
 from heedful.text.vocabulary import SPECIAL_WORDS
-from heedful.training.decisions import decide
 from heedful.training.trained import Exposure, Trained
 
 MASK, UNKNOWN = "[MASK]", "unknown"  # BERT's; and, repeated until no vocabulary has it
@@ -136,8 +135,8 @@ class ClassifierSubject(Decides, ShowsStates, KnowsWords):
         """Of which texts the run shows no heat map, where another model decides."""
         if self.trained.original is None:
             return None
-        decided = decide(self.trained.probabilities(texts), by_attention, self.classes)
-        return np.array([bool(why) for why in decided.withheld])
+        withheld = self.trained.decided(texts, by_attention).withheld
+        return np.array([bool(why) for why in withheld])
 
     def predict_kept(
         self,
