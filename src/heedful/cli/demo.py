@@ -1,4 +1,4 @@
-"""`heedful demo`: two small classifiers on the built-in reviews, audited side by side."""
+"""`heedful demo`: one small classifier on the built-in reviews, trained in two ways, audited."""
 
 import shutil
 import sys
@@ -28,17 +28,17 @@ def demo(
     ),
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1.")] = "auto",
 ) -> None:
-    """Train two small classifiers on real film reviews, audit their attention, write a report."""
+    """Train a small classifier on real film reviews in two ways, audit both, write a report."""
     from heedful.cli import show
     from heedful.text.datasets import load
     from heedful.training.settings import Settings
 
     corpus = load(CORPUS)
     models = {
-        "bilstm": ("reads the whole sentence before it attends", Settings()),
-        "words": (
-            "attends to each word by itself",
-            Settings().with_(encoder="embedding", alignment="dot:scale=10.0", seed=1),
+        "standard": ("a BiLSTM with attention, trained as usual", Settings()),
+        "faithful": (
+            "the same, its attention trained on what deleting words does to the decision",
+            Settings().with_(recipe="faithful"),
         ),
     }
     show.note(
@@ -112,9 +112,9 @@ def _audit(trained: "dict[str, Trained]", corpus: "Corpus", output: Path) -> Non
                 watcher=bar,
             )
         audits[name].save(output / AUDITS / name)
-        show.result(f"  {name:<7} {audits[name].sentence}")
-        show.result(f"  {'':<7} {scope(audits[name])}")
-        show.result(f"  {'':<7} {audits[name].instead}")
+        show.result(f"  {name:<8} {audits[name].sentence}")
+        show.result(f"  {'':<8} {scope(audits[name])}")
+        show.result(f"  {'':<8} {audits[name].instead}")
     write_report(output / runs.REPORT, audits)
     show.result(f"\nall answers, figures and heat maps: {output / runs.REPORT}")
 
@@ -135,6 +135,6 @@ def _show_examples(runs: "dict[str, Trained]", corpus: "Corpus", count: int = 2)
             answer = f"{trained.classes[int(row.argmax())]} {row.max():.2f}"
             (attention,) = trained.attention([document.text])
             line = show.shaded(document.text, attention.offsets, attention.weights)
-            show.result(Text(f"  {name:<7} {answer:<14} ") + line)
+            show.result(Text(f"  {name:<8} {answer:<14} ") + line)
             top = show.strongest(attention.words, attention.weights)
-            show.result(f"  {'':<22} most weight: {top}")
+            show.result(f"  {'':<23} most weight: {top}")
