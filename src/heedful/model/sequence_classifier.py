@@ -20,7 +20,7 @@ from torch import Tensor
 
 from heedful.errors import ConfigError, RunError
 from heedful.model.digest import weights_digest
-from heedful.model.hub import HubSource
+from heedful.model.hub import HubSource, quieten
 from heedful.model.precision import in_full
 from heedful.model.pretrained import most_positions
 from heedful.text.documents import whole_characters
@@ -104,6 +104,7 @@ class SequenceClassifier:
     @classmethod
     def kept_in(cls, folder: Path, name: str, classes: Sequence[str]) -> "SequenceClassifier":
         """One that `save` has written, under the names that it had then."""
+        quieten()  # it is part of a run, and whoever loads a run did not ask for a model's bars
         return replace(cls.load(str(folder)), name=name, classes=tuple(classes))
 
     def save(self, folder: Path) -> None:
