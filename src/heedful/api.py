@@ -33,7 +33,7 @@ from heedful.model.sequence_classifier import SequenceClassifier
 from heedful.runs import RunFolder
 from heedful.storage import held
 from heedful.text.documents import Corpus, Document, Documents, share_out
-from heedful.training.heal import KEPT, Healing, Patient, heal_settings
+from heedful.training.heal import EPOCHS, KEPT, Healing, Patient, heal_settings
 from heedful.training.progress import EpochLines
 from heedful.training.trained import Trained, choose_device
 
@@ -176,9 +176,7 @@ def heal(
     target = choose_device(device)
     documents = _as_documents(texts, labels)
     patient, name = _patient(model, tokenizer, target)
-    settings = heal_settings(name, tune).with_(seed=seed)
-    if epochs is not None:
-        settings = settings.with_(recipe=f"faithful:epochs={epochs}")
+    settings = heal_settings(name, tune, epochs or EPOCHS).with_(seed=seed)
     corpus = share_out(Corpus("in memory", documents), dev_share, test_share, seed=0)
     folder = None if output is None else RunFolder(output)
     if folder is not None and (folder.is_finished or not folder.is_begun):

@@ -5,7 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from heedful.auditing.next_step import COMMANDS, next_steps, training_commands
+from heedful.auditing.next_step import (
+    COMMANDS,
+    healing_commands,
+    next_steps,
+    training_commands,
+)
 from tests.report.audits import made_audit
 
 
@@ -34,3 +39,19 @@ def test_no_command_is_known_for_a_faithful_run_or_for_documents_from_python(rec
 def test_commands_follow_every_verdict_but_a_yes(verdict, count):
     audit = replace(made_audit(), verdict=verdict, about={COMMANDS: ["heedful a", "heedful b"]})
     assert len(next_steps(audit)) == count
+
+
+def test_one_reading_of_a_model_that_may_be_shown_is_enough():
+    one, other = (
+        replace(made_audit(), verdict=verdict, about={COMMANDS: ["heedful a"]})
+        for verdict in ("may", "may-not")
+    )
+    elsewhere = replace(other, about={COMMANDS: ["heedful b"]})
+    assert next_steps(one, other) == ()
+    assert next_steps(other, other, elsewhere) == ("heedful a", "heedful b")
+
+
+def test_a_hugging_face_model_is_healed_and_audited_on_the_same_documents():
+    heal, audit = healing_commands("some/my model/", "x.csv", {"text": "body", "label": None})
+    assert heal == "heedful heal 'hf:some/my model/' x.csv --text body -o my-model-healed"
+    assert audit == "heedful audit my-model-healed x.csv --text body"

@@ -306,8 +306,8 @@ def test_weights_that_are_not_given_depend_on_whether_the_encoder_is_fine_tuned(
         a_model(encoder="pretrained:source=tiny"),
     )
     assert Faithful().weights(small) == (0.2, 0.5, 0.0, 1.0)
-    assert Faithful().weights(large) == (1.0, 1.0, 0.3, 1.0)
-    assert Faithful(keep_weight=0.0).weights(large) == (1.0, 0.0, 0.3, 1.0)
+    assert Faithful().weights(large) == (1.0, 1.0, 0.3, 0.0)
+    assert Faithful(keep_weight=0.0).weights(large) == (1.0, 0.0, 0.3, 0.0)
 
 
 def test_models_whose_attention_cannot_learn_are_refused_in_a_sentence():

@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from heedful.auditing.results import Audit
+from heedful.runs import folder_name
 
 COMMANDS = "cure"  # among the facts about an audit: commands, in order
 FAITHFUL = "faithful"
-LEAD = "To get a model whose attention may be shown, and compare the two:"
+LEAD = "To get a model whose attention may be shown, and to see whether it may:"
 # How documents were read: the option, and what it is if it is not given.
 READ_WITH = {
     "text": ("--text", None),
@@ -30,21 +31,52 @@ def training_commands(
         return ()
     run = run.rstrip("/")
     cured = f"{run}-{FAITHFUL}"
-    given = [
+    train = [
+        "train",
+        str(source),
+        *_read_with(data),
+        "--like",
+        run,
+        "--recipe",
+        FAITHFUL,
+        "-o",
+        cured,
+    ]
+    return _written(train), _written(["compare", run, cured, "--data", audited])
+
+
+def healing_commands(model: str, data: str, columns: Mapping[str, Any]) -> tuple[str, ...]:
+    """How to give a Hugging Face model an attention that may be shown, and to audit that."""
+    healed = f"{folder_name(model.rstrip('/').rpartition('/')[2])}-healed"
+    documents = [data, *_read_with(columns)]
+    heal = ["heal", f"hf:{model}", *documents, "-o", healed]
+    return _written(heal), _written(["audit", healed, *documents])
+
+
+def next_steps(*audits: Audit) -> tuple[str, ...]:
+    """The commands to run after verdicts that are not a yes; none if none are known.
+
+    Audits with the same commands are of one model, read in several ways: one yes is enough.
+    """
+    models: dict[tuple[str, ...], list[Audit]] = {}
+    for audit in audits:
+        models.setdefault(tuple(map(str, audit.about.get(COMMANDS, ()))), []).append(audit)
+    return tuple(
+        command
+        for commands, readings in models.items()
+        if not any(audit.verdict == "may" or audit.chance for audit in readings)
+        for command in commands
+    )
+
+
+def _read_with(data: Mapping[str, Any]) -> list[str]:
+    """Options that documents were read with, if they were given."""
+    return [
         part
         for name, (flag, usual) in READ_WITH.items()
         if data.get(name, usual) != usual
         for part in (flag, str(data[name]))
     ]
-    train = ["train", str(source), *given, "--like", run, "--recipe", FAITHFUL, "-o", cured]
-    return _written(train), _written(["compare", run, cured, "--data", audited])
-
-
-def next_steps(audit: Audit) -> tuple[str, ...]:
-    """The commands to run after a verdict that is not a yes; none if none are known."""
-    if audit.verdict == "may" or audit.chance:
-        return ()
-    return tuple(map(str, audit.about.get(COMMANDS, ())))
 
 
 def _written(arguments: list[str]) -> str:

@@ -96,7 +96,7 @@ def audit(
     """
     from dataclasses import replace
 
-    from heedful.auditing.next_step import COMMANDS, training_commands
+    from heedful.auditing.next_step import COMMANDS, healing_commands, training_commands
     from heedful.auditing.questions import AuditSettings
     from heedful.auditing.results import Audit
     from heedful.auditing.run_audit import AuditPlan, prepare_audit
@@ -132,6 +132,7 @@ def audit(
             run.removeprefix(HF), data, output, readout, heads, ask, seed, tolerate, device,
             exactness, quiet, json,
             documents_to_audit(data, text, label, data_dir), documents, seconds, fail_on, resume,
+            healing_commands(run.removeprefix(HF), data, {"text": text, "label": label}),
         )  # fmt: skip
         return
     if readout is not None or heads:

@@ -43,8 +43,10 @@ def audit_transformer(
     seconds: float | None,
     fail_on: str | None,
     resume: bool,
+    commands: tuple[str, ...],
 ) -> None:
     """Audit every reading of one model on the same documents, and say which may be shown."""
+    from heedful.auditing.next_step import COMMANDS
     from heedful.auditing.questions import AuditSettings
     from heedful.auditing.run_audit import AuditPlan
     from heedful.auditing.subjects.huggingface.audit_readings import prepare_readings
@@ -73,7 +75,12 @@ def audit_transformer(
     settings = AuditSettings(seed=seed, tolerate=tolerate, rationale_words=found[1])
     plan = AuditPlan(settings, ask, count, seconds)
     prepared = prepare_readings(
-        loaded, subjects, documents, plan, every_head=heads, about={"data": data}
+        loaded,
+        subjects,
+        documents,
+        plan,
+        every_head=heads,
+        about={"data": data, COMMANDS: commands},
     )
     if output is not None:
         prepared = prepared.kept_in(output)
@@ -107,6 +114,9 @@ def _report(result: "ReadingAudits", output: Path | None, json: bool, fail_on: s
         for line in shown(result):
             show.result(line)
         show.result(Text(f"\n{result.sentence}", style="bold"))
+        if len(result.audits) > 1:  # the one alone has said so
+            for line in show.what_next(result.audits.values()):
+                show.result(line)
     if output is not None:
         show.report(output / runs.REPORT, result.to_html, is_silent=json)
     verdicts = {audit.verdict for audit in result.audits.values()}

@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -148,11 +148,16 @@ def audited(audit: "Audit") -> Iterator[Text]:
                 yield Text(f"  {_fact_line(fact)}", style="dim")
     if audit.instead:
         yield Text(f"\n{audit.instead}", style="bold")
-    if steps := next_steps(audit):
-        yield Text(f"\n{LEAD}", style="bold")
-        yield from (Text(f"  {step}") for step in steps)
+    yield from what_next([audit])
     if audit.calibration.track_record:
         yield Text(f"\n{audit.calibration.track_record}")
+
+
+def what_next(audits: "Iterable[Audit]") -> Iterator[Text]:
+    """The commands after a no."""
+    if steps := next_steps(*audits):
+        yield Text(f"\n{LEAD}", style="bold")
+        yield from (Text(f"  {step}") for step in steps)
 
 
 def audited_documents(audit: "Audit") -> str:

@@ -48,7 +48,6 @@ class AuditedRun:
     mark: str
     why: str
     scope: str  # what is claimed and where it stops
-    next_steps: tuple[str, ...]  # commands to run after a verdict that is not a yes
     single_texts: str  # which single texts to show the picture of
     by_tolerance: list[tuple[str, str]]  # verdicts at other shares of false pictures
     by_class: list[tuple[str, str, str, int]]  # false pictures: class, share, interval, documents
@@ -97,6 +96,7 @@ def render(
         rules=RULES,
         places={"scores": SCORES, "instead": INSTEAD},
         lead=LEAD,
+        next_steps=next_steps(*audits.values()),
     )
 
 
@@ -206,7 +206,6 @@ def _subject(run: str, audit: Audit) -> AuditedRun:
         mark=tables.VERDICT_MARKS[audit.verdict],
         why=tables.why(audit),
         scope=scope(audit),
-        next_steps=next_steps(audit),
         single_texts="" if (rule := audit.single_texts()) is None else rule.sentence,
         by_tolerance=tables.by_tolerance(audit),
         by_class=tables.by_class(audit),

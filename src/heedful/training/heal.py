@@ -37,15 +37,16 @@ KEPT = "decisions kept on dev"  # what the accuracy of an epoch is here, to be s
 Tell = Callable[[int], None]
 
 
-def heal_settings(name: str, tune: bool = False) -> Settings:
+def heal_settings(name: str, tune: bool = False, epochs: int = EPOCHS) -> Settings:
     """The recipe `faithful` on the body of a model, which learns nothing unless it is tuned.
 
-    The body has written its decision into the states of all words, so votes are made of them. All
-    epochs are trained: the one that keeps most decisions may come before attention has learnt.
+    The body has written its decision into the states of all words, so votes are made of them, and
+    Away keeps it from reaching the output past the weights. All epochs are trained: the one that
+    keeps most decisions may come before attention has learnt.
     """
     encoder = Pretrained(source=name, frozen=not tune, votes=VOTES)
-    recipe = f"faithful:epochs={EPOCHS}"
-    return Settings().with_(encoder=encoder, recipe=recipe, patience=EPOCHS)
+    recipe = f"faithful:epochs={epochs}:away_weight=1"
+    return Settings().with_(encoder=encoder, recipe=recipe, patience=epochs)
 
 
 @dataclass(frozen=True)

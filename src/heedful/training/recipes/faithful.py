@@ -38,7 +38,7 @@ IsDrawn = Bool[Tensor, "batch drawn"]
 Loss = Float[Tensor, ""]
 
 # Weights of rank, keep, drop and away. What is fine-tuned learns in few and small steps.
-FROM_SCRATCH, FINE_TUNED = (0.2, 0.5, 0.0, 1.0), (1.0, 1.0, 0.3, 1.0)
+FROM_SCRATCH, FINE_TUNED = (0.2, 0.5, 0.0, 1.0), (1.0, 1.0, 0.3, 0.0)
 ROUNDING = 1e-6  # of a share times a number of words; falls that differ by less are the same
 
 
@@ -65,7 +65,7 @@ class Faithful(Penalised):
     rank_weight: float | None = None  # None: 0.2, and 1 for a pretrained encoder
     keep_weight: float | None = None  # None: 0.5, and 1 for a pretrained encoder
     drop_weight: float | None = None  # None: 0, and 0.3 for a pretrained encoder
-    away_weight: float | None = None  # None: 1
+    away_weight: float | None = None  # None: 1, and 0 for a pretrained encoder
     ranked_share: float = 0.25  # of the documents of a batch: reading them again takes time
     deletions: int = 4  # words of each of these that are deleted, one at a time
     shares: tuple[float, ...] = (0.1, 0.2, 0.5)
