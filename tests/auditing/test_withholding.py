@@ -127,11 +127,11 @@ def test_a_rule_that_is_contradicted_otherwise_shows_nothing(audited):
     decisive = replace(answer, question="decisive", tests=(test,), judgement="contradicted")
     contradicted = replace(audited, answers=(*audited.answers, decisive))
     assert contradicted.single_texts().sentence == (
-        "For single texts: show no picture. The audit contradicts look away, of whichever text."
+        "For single texts: show no picture. The audit contradicts look away, and that concerns every text."
     )
     (found,) = Withholding.by_audit(contradicted, subject()).decide(["a great thing"])
     assert not found.is_shown
-    assert found.why == "The audit contradicts look away, of whichever text."
+    assert found.why == "The audit contradicts look away, and that concerns every text."
 
 
 def test_pictures_of_a_model_at_chance_are_withheld(audited):

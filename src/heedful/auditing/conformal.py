@@ -61,8 +61,9 @@ class ConformalRule:
         if self.threshold is None:
             return f"For single texts: show no picture. {self.why_none}"
         low, high = self.false_interval
+        least = f"{self.threshold:.2f}" if self.threshold else "0"
         return (
-            f"For single texts: show the picture where its score is above {self.threshold:.2f}, as "
+            f"For single texts: show the picture where its score is above {least}, as "
             f"for {self.shown:,} of {counted(self.documents, 'document')}, of which "
             f"{self.false_shown:,} are false ({low:.0%} to {high:.0%}). "
             f"{_capital(self.guarantee)}."

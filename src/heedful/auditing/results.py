@@ -191,7 +191,7 @@ class Audit:
             and test.judgement == "contradicted"
         ]
         if against:
-            return f"The audit contradicts {' and '.join(against)}, of whichever text."
+            return f"The audit contradicts {' and '.join(against)}, and that concerns every text."
         return f"{self.chance[0].upper()}{self.chance[1:]}." if self.chance else ""
 
     @property
