@@ -127,7 +127,8 @@ def test_a_rule_that_is_contradicted_otherwise_shows_nothing(audited):
     decisive = replace(answer, question="decisive", tests=(test,), judgement="contradicted")
     contradicted = replace(audited, answers=(*audited.answers, decisive))
     assert contradicted.single_texts().sentence == (
-        "For single texts: show no picture. The audit contradicts look away, and that concerns every text."
+        "For single texts: show no picture. The audit contradicts look away, and that concerns "
+        "every text."
     )
     (found,) = Withholding.by_audit(contradicted, subject()).decide(["a great thing"])
     assert not found.is_shown

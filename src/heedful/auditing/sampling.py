@@ -65,7 +65,11 @@ class Samples:
 
 
 class Sampled:
-    """The first documents in the order of the waves: for costly measures, and for states."""
+    """The first documents in the order of the waves, those of a wave in random order.
+
+    For costly measures, for words that are replaced, and for states. In the order of a file they
+    might be of one label.
+    """
 
     def __init__(self, documents: Documents, settings: AuditSettings) -> None:
         self._documents = documents
@@ -74,11 +78,12 @@ class Sampled:
             settings.replaced_documents,
         )
         self._words_left = settings.state_words
+        self._rng = np.random.default_rng([settings.seed, 2**30 + 1])
         self._samples = Samples(*np.zeros((3, len(documents)), dtype=bool))
 
     def add(self, wave: list[Group]) -> None:
         """A wave comes next."""
-        order = np.sort(np.concatenate(wave))
+        order = self._rng.permutation(np.sort(np.concatenate(wave)))
         self._samples.is_costly[order[: max(0, self._costly_left)]] = True
         self._samples.is_replaced[order[: max(0, self._replaced_left)]] = True
         words = np.array([len(self._documents[int(place)].text.split()) for place in order])
