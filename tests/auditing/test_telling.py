@@ -7,6 +7,7 @@ import pytest
 
 from heedful.auditing.audit import audit
 from heedful.auditing.questions import AuditSettings
+from heedful.auditing.scope import exceptions
 from heedful.auditing.subjects.function import PlainSubject
 from heedful.auditing.subjects.modules.subject import ModuleSubject
 from heedful.calibration.built import BuiltAdapter, BuiltModel
@@ -237,3 +238,26 @@ def test_words_of_equal_weight_are_not_ranked_by_their_place_in_the_text():
     documents = [f"great one two three four five six seven eight number{n}" for n in range(40)]
     even = pictures(showing({}), documents)["is_true_picture"]
     assert even.mean() < 0.6
+
+
+def test_lengths_whose_pictures_are_false_are_named_as_exceptions():
+    """It shows what counts in short texts and something else in long ones."""
+    fillers = [f"word{number}" for number in range(30)]
+    texts = [
+        " ".join(["great" if n % 2 else "awful", *fillers[: 5 + 20 * (n % 3 == 0)], f"number{n}"])
+        for n in range(120)
+    ]
+
+    def attend(given):
+        found = []
+        for text in given:
+            is_long = len(text.split()) > 12
+            raw = np.array([1.0 if (w in POINTS) != is_long else 0.01 for w in text.split()])
+            found.append(WordWeights(text, spans(text), raw / raw.sum()))
+        return found
+
+    subject = PlainSubject(by_words(POINTS), attend, ("bad", "good"))
+    documents = Documents(Document(text, None) for text in texts)
+    found = audit(subject, documents, FEW, ["telling"])
+    (named,) = [one for one in exceptions(found) if one.startswith("texts")]
+    assert named == "texts of 27 to 27 words (false on 100% of 40)"

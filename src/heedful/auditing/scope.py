@@ -4,11 +4,13 @@ Made from a saved audit alone, so that report, terminal and page say the same.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from heedful.auditing.bootstrap import score_share
 from heedful.auditing.operating_points import (
     BYPASS,
     FALSE_DOCUMENTS,
@@ -20,6 +22,7 @@ from heedful.auditing.verdict import FEWEST, Verdict, compared, judge_question, 
 from heedful.errors import counted
 from heedful.training.evaluate import wilson
 
+LENGTHS = 3  # parts of the documents, by their number of words, that are looked at by themselves
 TOLERANCES = (0.05, 0.1, 0.15, 0.2, 0.3, 0.5)  # that a report shows the verdict at
 CLAIM = "As a ranking of words for the predicted class, on documents like these"
 
@@ -49,15 +52,39 @@ def verdicts_by_tolerance(audit: Audit) -> tuple[AtTolerance, ...]:
 
 
 def exceptions(audit: Audit) -> list[str]:
-    """Classes whose own share of false pictures is surely more than is tolerated, in words."""
+    """Classes and lengths whose own share of false pictures is surely more than is tolerated."""
+    named = [(str(row["class"]), row) for row in audit.evidence.get("classes", ())]
     tolerated = _tolerated(audit)
     return [
-        f"{row['class']} (false on {row['false_pictures']:.0%} of {row['documents']:,})"
-        for row in audit.evidence.get("classes", ())
+        f"{name} (false on {row['false_pictures']:.0%} of {row['documents']:,})"
+        for name, row in (*named, *_by_length(audit))
         if None not in (row["low"], row["false_pictures"])
         and row["documents"] >= FEWEST
         and row["low"] > tolerated
     ]
+
+
+def _by_length(audit: Audit) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """False pictures of the shortest, the middle and the longest third of the documents."""
+    is_true = audit.columns.get("is_true_picture")
+    if is_true is None:
+        return
+    words, judged = audit.columns["words"][~np.isnan(is_true)], is_true[~np.isnan(is_true)]
+    if not len(words):
+        return
+    part = np.searchsorted(np.quantile(words, np.arange(1, LENGTHS) / LENGTHS), words)
+    for number in np.unique(part).tolist() if part.any() else ():
+        some = part == number
+        found = score_share(judged[some])
+        ends = f"{words[some].min():.0f} to {words[some].max():.0f}"
+        yield (
+            f"texts of {ends} words",
+            {
+                "false_pictures": 1 - found.value,
+                "low": 1 - found.interval[1],
+                "documents": found.documents,
+            },
+        )
 
 
 def _sentences(audit: Audit, pictures: TestResult, point: OperatingPoint) -> Iterator[str]:
