@@ -260,4 +260,4 @@ def test_lengths_whose_pictures_are_false_are_named_as_exceptions():
     documents = Documents(Document(text, None) for text in texts)
     found = audit(subject, documents, FEW, ["telling"])
     (named,) = [one for one in exceptions(found) if one.startswith("texts")]
-    assert named == "texts of 27 to 27 words (false on 100% of 40)"
+    assert named == "texts of 27 words (false on 100% of 40)"

@@ -76,9 +76,9 @@ def _by_length(audit: Audit) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for number in np.unique(part).tolist() if part.any() else ():
         some = part == number
         found = score_share(judged[some])
-        ends = f"{words[some].min():.0f} to {words[some].max():.0f}"
+        ends = dict.fromkeys(f"{end:.0f}" for end in (words[some].min(), words[some].max()))
         yield (
-            f"texts of {ends} words",
+            f"texts of {' to '.join(ends)} words",
             {
                 "false_pictures": 1 - found.value,
                 "low": 1 - found.interval[1],
