@@ -35,8 +35,8 @@ accuracy, in deep audits).
 Attention "may not be shown" if telling, decisive or leak-free is contradicted. It "may be shown" if
 telling is supported and so is decisive, wherever decisive is judged. Else it "has not been shown to
 be safe". Classes, and texts of some lengths, whose own share of false pictures is surely above what
-is tolerated are named as exceptions. Nothing is supported for a model whose accuracy is not clearly above that of always
-giving the commonest label.
+is tolerated are named as exceptions. Nothing is supported for a model whose accuracy is not clearly
+above that of always giving the commonest label.
 """
 
 DECIDING = ("decisive", "telling")  # the questions that must be supported, where they are judged
