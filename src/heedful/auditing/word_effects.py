@@ -2,9 +2,9 @@
 
 Deleting a word shows what the decision loses with it, but not always which side the word is on:
 where attention averages, the weaker of two words for the same label pulls the average down. What a
-word says alone shows its side, but not whether it matters among the others. A word is *opposing*
-if it speaks against the decision alone and nothing is lost without it, and *neutral* if both find
-little in it.
+word says alone shows its side, but not whether it matters among the others: where a label is taken
+for granted, every silent word speaks for it alone. A word is *opposing* only if both agree that it
+speaks against the decision, and *neutral* if both find little in it.
 """
 
 from dataclasses import dataclass, fields
@@ -38,11 +38,8 @@ class WordEffects:
 
     @cached_property
     def is_opposing(self) -> Bool[ndarray, "documents words"]:
-        """Words against the prediction: alone they speak against it, and it loses nothing without.
-
-        Where votes are counted and only the majority matters, it gains nothing without them either.
-        """
-        return (_shares(self.lost) < SLIGHT) & self.speaks_against
+        """Words against the prediction: it gains without them, and alone they speak against it."""
+        return (_shares(self.lost) < -SLIGHT) & self.speaks_against
 
     @cached_property
     def speaks_against(self) -> Bool[ndarray, "documents words"]:
