@@ -2,7 +2,7 @@ import html
 import json
 import math
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -13,6 +13,7 @@ from heedful.auditing.operating_points import OperatingPoints
 from heedful.auditing.results import Answer
 from heedful.auditing.verdict import SENTENCES
 from heedful.errors import DataError
+from heedful.importance.explanation import Deletion, Explanation
 from heedful.report import explanation_page, render
 from heedful.report.figures import figures
 from heedful.report.tables import number, questions, test_row, why
@@ -306,35 +307,16 @@ def test_a_report_of_many_documents_still_fits_in_a_mail():
     assert len(page.encode()) < 2_000_000
 
 
-@dataclass(frozen=True)
-class Deletion:
-    measure: str
-    words: tuple[str, ...]
-    probability: float
-
-
-@dataclass(frozen=True)
-class Explained:
-    """What `explanation_page` reads of an explanation."""
-
-    text: str
-    offsets: np.ndarray
-    probabilities: np.ndarray
-    scores: dict[str, np.ndarray]
-    deletions: tuple[Deletion, ...]
-    prediction: str
-
-
 def test_an_explanation_is_a_page_of_its_own():
     text = "A very </script> funny movie"
     words = [match.span() for match in re.finditer(r"\S+", text)]
-    explained = Explained(
+    explained = Explanation(
         text=text,
         offsets=np.array(words),
+        classes=("negative", "positive"),
         probabilities=np.array([0.1, 0.9]),
         scores={"attention": np.array([0.1, 0.1, 0.1, 0.6, 0.1]), "zero": np.zeros(5)},
         deletions=(Deletion("attention", ("funny",), 0.31),),
-        prediction="positive",
     )
     page = explanation_page(explained)
     assert "positive , 90.0%" in body(page)
