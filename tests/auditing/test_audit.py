@@ -174,6 +174,12 @@ def test_every_question_can_be_asked_of_sparse_and_contextual_models(corpus, enc
     quick = AuditSettings(search=Adversarial(steps=5))
     found = audit(ClassifierSubject(classifier.trained_), corpus.test[:12], quick)
     assert {answer.question for answer in found.answers} == set(questions)
-    of_silent_documents = {"picture", "is_true_picture", "is_true_replaced", "fall_best", "looked_away"}  # maybe all
+    of_silent_documents = {
+        "picture",
+        "is_true_picture",
+        "is_true_replaced",
+        "fall_best",
+        "looked_away",
+    }  # maybe all
     asked_of_all = found.columns.keys() - of_silent_documents
     assert all(np.isfinite(found.columns[name][:12]).any() for name in asked_of_all)

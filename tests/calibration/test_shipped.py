@@ -41,7 +41,9 @@ def test_every_model_of_the_zoo_was_looked_at(measured):
 
 def test_the_cuts_stand_at_the_doses_that_are_tolerated(measured):
     judged = {one.test: one for one in measured.points.points if one.is_judged}
-    assert set(judged) == {"look away", "true pictures", "word choice"}
+    assert set(judged) == {
+        "look away", "true pictures", "true pictures, words replaced", "word choice",
+    }  # fmt: skip
     for point in judged.values():
         assert point.tolerated == DOSES[point.dose][1]
         for kind, cut in point.cuts.items():

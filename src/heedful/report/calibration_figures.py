@@ -48,7 +48,7 @@ def _dose_curves(calibration: Calibration) -> Iterator[tuple[str, Figure]]:
                 for name, cut in one.cuts.items()
             ]
         )
-        name = one.test.replace(" ", "-")
+        name = one.test.replace(",", "").replace(" ", "-")
         yield name, dose_curve(one.test, says, tolerated, models, cuts)
 
 

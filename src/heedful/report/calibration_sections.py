@@ -161,7 +161,7 @@ THE_VERDICT = (
     "alike, so the true intervals are wider."
 )
 THE_DOSES = (
-    "Three tests can be judged. Each measures a dose, which is a share: of documents with a false "
+    "Four tests can be judged. Each measures a dose, which is a share: of documents with a false "
     "picture, of the decision that bypasses the attention weights, of documents whose top word is "
     "chosen to say the label. Its cut is the score at which the dose curve crosses the tolerated "
     "dose. Where the interval of a cut has no width, all models score what their doses predict. "
