@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from heedful.auditing.bootstrap import score_share
+from heedful.auditing.bootstrap import score_share, wilson
 from heedful.auditing.operating_points import (
     BYPASS,
     FALSE_DOCUMENTS,
@@ -20,7 +20,6 @@ from heedful.auditing.operating_points import (
 from heedful.auditing.results import Audit, TestResult
 from heedful.auditing.verdict import FEWEST, Verdict, compared, judge_question, reach_verdict
 from heedful.errors import counted
-from heedful.training.evaluate import wilson
 
 LENGTHS = 3  # parts of the documents, by their number of words, that are looked at by themselves
 TOLERANCES = (0.05, 0.1, 0.15, 0.2, 0.3, 0.5)  # that a report shows the verdict at

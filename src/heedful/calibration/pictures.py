@@ -89,6 +89,10 @@ class Pictured(Beside):
         wrong = _wrong(self.picture.wrong, reading, is_evidence, self._predicted(reading))
         return replace(reading, weights=np.where(is_false[:, None], wrong, own))
 
+    def importance(self, reading: Reading, measure: str) -> Words:
+        """As the other subject, except for attention, which is what is shown."""
+        return reading.weights if measure == "attention" else super().importance(reading, measure)
+
     def _predicted(self, reading: Reading) -> list[str]:
         return [str(self.classes[number]) for number in reading.prediction.tolist()]
 

@@ -99,7 +99,7 @@ def train(
     """Train a classifier on your documents and save it as a run folder."""
     from heedful.cli.parsing import encoder_from, settings_from
     from heedful.errors import UsageError
-    from heedful.runs import RunFolder
+    from heedful.runs import CONFIG, RunFolder
     from heedful.training.settings import profiles
     from heedful.training.task import Task, find_corpus
     from heedful.training.trained import read_settings
@@ -111,6 +111,8 @@ def train(
     )
     if like is not None and profile is not None:
         raise UsageError("--like and --profile both say which settings to start from: give one.")
+    if like is not None and not (like / CONFIG).is_file():
+        raise UsageError(f"no run at {like}. --like takes the folder of a run.")
     begun = RunFolder(output) if resume and output is not None else None
     is_new = profile is not None or config is not None or like is not None
     if begun is not None and begun.is_begun and not is_new:

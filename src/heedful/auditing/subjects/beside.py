@@ -66,9 +66,7 @@ class Beside(Subject):
         return self.behind.without_each(reading)
 
     def importance(self, reading: Reading, measure: str) -> Words:
-        """As the other subject, except for attention, which is what is shown."""
-        if measure == "attention":
-            return reading.weights
+        """As the other subject, which takes for its attention what is shown."""
         return self.behind.importance(reading, measure)
 
 
