@@ -123,7 +123,7 @@ def _withheld(audit: Audit) -> str:
     if is_withheld is None:
         return ""
     count, of = int((is_withheld == 1).sum()), len(is_withheld)
-    low, high = wilson(count, of)
+    low, high = wilson(float(count), of)
     return (
         f"On {count:,} of {of:,} documents ({low:.0%} to {high:.0%} of such documents) attention "
         "disagrees with the model that decides: no picture is shown there."
