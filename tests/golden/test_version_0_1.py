@@ -20,7 +20,7 @@ import pytest
 
 import heedful
 from heedful.auditing.questions import AuditSettings
-from heedful.auditing.questions.telling import TESTS
+from heedful.auditing.questions.erased import TESTS
 from heedful.auditing.results import Audit
 from heedful.auditing.run_audit import AuditPlan
 from heedful.auditing.subjects.huggingface.audit_readings import audit_readings

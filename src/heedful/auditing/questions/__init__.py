@@ -1,4 +1,4 @@
-"""One file per question; each is registered by being here."""
+"""The ten questions, a file each; a question is registered because its file is here."""
 
 from importlib import import_module
 from pkgutil import iter_modules

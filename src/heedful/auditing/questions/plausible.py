@@ -20,7 +20,8 @@ from heedful.auditing.questions.base import (
     pick,
     questions,
 )
-from heedful.auditing.questions.telling import BEST_OF, ERASER
+from heedful.auditing.questions.erased import ERASER
+from heedful.auditing.questions.telling import BEST_OF
 from heedful.auditing.results import Column, TestResult
 
 SIMPLE = ("auprc", "token_f1")

@@ -1,0 +1,116 @@
+"""What the report shows beside the tests of *telling*: curves, classes, and every measure."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray
+
+from heedful.auditing.bootstrap import estimate, score_share
+from heedful.auditing.pictures import ATTENTION, is_true, place_between
+from heedful.auditing.questions.base import DocumentGroup, Findings
+from heedful.auditing.questions.erased import FALL, Rows, erase
+from heedful.auditing.results import Table
+from heedful.auditing.subjects.erasure import Ranking
+
+CURVES = ("probability_drop", "accuracy_drop", "kept_own", "kept_gold")
+ON_CURVES = (ATTENTION, "leave-one-out", "gradient-x-input", "random")
+
+
+def class_table(found: Findings) -> Table:
+    """False pictures by predicted class."""
+    is_true, prediction = found.columns["is_true_picture"], found.prediction
+    rows = []
+    for number, name in enumerate(found.subject.classes):
+        some = score_share(is_true[prediction == number], found.settings.bootstrap)
+        low, high = some.interval
+        rows.append(
+            {
+                "class": str(name), "false_pictures": 1 - some.value,
+                "low": 1 - high, "high": 1 - low, "documents": some.documents,
+            }
+        )  # fmt: skip
+    return tuple(rows)
+
+
+def curves(
+    group: DocumentGroup, sample: Rows, rankings: Mapping[str, Ranking]
+) -> dict[str, Float[ndarray, "documents steps"]]:
+    """What deleting or keeping the top 1, 2, … words does; NaN beyond a document's words."""
+    steps = np.array(group.settings.curve)
+    sizes = np.repeat(steps[None], len(group.labels), axis=0)
+    is_long_enough = group.reading.is_token.sum(axis=1)[sample][:, None] > steps
+    curves = empty_curves(group)
+    all_erased = erase(group, sample, rankings.values(), sizes)
+    for name, erased in zip(rankings, all_erased, strict=True):
+        labels, prediction = erased.labels[:, None], erased.prediction[:, None]
+        right_whole, right_without = (
+            (found == labels).astype(np.float64)
+            for found in (prediction, erased.prediction_without)
+        )
+        found = {
+            "probability_drop": erased.probability[:, None] - erased.without,
+            "accuracy_drop": np.where(labels >= 0, right_whole - right_without, np.nan),
+            "kept_own": (erased.prediction_only == prediction).astype(np.float64),
+            "kept_gold": np.where(labels >= 0, erased.prediction_only == labels, np.nan),
+        }
+        for curve, values in found.items():
+            curves[f"{curve}_{name}"][sample] = np.where(is_long_enough, values, np.nan)
+    return curves
+
+
+def empty_curves(group: DocumentGroup) -> dict[str, Float[ndarray, "documents steps"]]:
+    """Curves of documents that were not sampled: NaN throughout."""
+    shape = (len(group.labels), len(group.settings.curve))
+    names = [m for m in ON_CURVES if m in (*group.subject.measures, "random")]
+    return {f"{curve}_{m}": np.full(shape, np.nan) for curve in CURVES for m in names}
+
+
+def curve_table(found: Findings) -> Table:
+    """Means of the curves: one row per measure and number of words."""
+    rows = []
+    curves = found.measured.curves
+    for measure in ON_CURVES:
+        if f"{CURVES[0]}_{measure}" not in curves:
+            continue
+        for step, k in enumerate(found.settings.curve):
+            columns = {curve: curves[f"{curve}_{measure}"][:, step] for curve in CURVES}
+            documents = int((~np.isnan(columns[CURVES[0]])).sum())
+            means = {
+                curve: float(np.nanmean(column)) if not np.isnan(column).all() else None
+                for curve, column in columns.items()
+            }
+            if documents:
+                rows.append({"measure": measure, "k": k, **means, "documents": documents})
+    return tuple(rows)
+
+
+def measure_table(found: Findings) -> Table:
+    """Every measure on the sampled documents, best first: what may be shown instead."""
+    columns, bootstrap = found.columns, found.settings.bootstrap
+    known = [m for m in found.subject.measures if m != "random"]
+    names = [m for m in known if f"comprehensiveness_{m}" in columns]
+    sampled = np.all([~np.isnan(columns[f"comprehensiveness_{m}"]) for m in names], axis=0)
+    rows = []
+    for measure in (*names, "random"):
+        column = np.where(sampled, columns[f"comprehensiveness_{measure}"], np.nan)
+        rng = found.rng_for(f"ranking of {measure}")
+        mean = estimate(column, rng, bootstrap)
+        over = estimate(column - columns["comprehensiveness_attention"], rng, bootstrap)
+        kept = estimate(
+            np.where(sampled, columns[f"sufficiency_{measure}"], np.nan), rng, bootstrap
+        )
+        falls = (columns[f"{FALL}_{name}"] for name in (measure, "random", "best"))
+        true = score_share(is_true(place_between(*falls)), bootstrap)
+        rows.append(
+            {
+                "measure": measure, "comprehensiveness": mean.mean,
+                "low": mean.interval[0], "high": mean.interval[1],
+                "over_attention": over.mean, "over_attention_low": over.interval[0],
+                "over_attention_high": over.interval[1],
+                "sufficiency": kept.mean, "documents": mean.documents,
+                "false_pictures": 1 - true.value,
+                "false_low": 1 - true.interval[1], "false_high": 1 - true.interval[0],
+            }
+        )  # fmt: skip
+    return tuple(sorted(rows, key=lambda row: -row["comprehensiveness"]))
