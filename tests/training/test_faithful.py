@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from heedful.model.projections import projections
 from heedful.text.batching import Batches
 from heedful.text.datasets.planted import Planted
 from heedful.text.vocabulary import Encoded
+from heedful.training.evaluate import predict
 from heedful.training.recipe import Material
 from heedful.training.recipes import recipes
 from heedful.training.recipes.diversity import Diversity
@@ -175,7 +177,8 @@ def test_to_keep_all_words_costs_the_cross_entropy_of_the_text(options):
     model, batch = a_model(**options), a_batch(5, 3, 1)
     expected = torch_cross_entropy(model(batch).logits, batch.labels)
     trace = model(batch)
-    found = keep(model, batch, trace, top_words(trace.scores, batch.is_token, 1.0))
+    targets = Faithful().prepare(model, material(0, 1))
+    found = keep(model, batch, trace, top_words(trace.scores, batch.is_token, 1.0), targets)
     torch.testing.assert_close(found, expected)
 
 
@@ -185,7 +188,8 @@ def test_keep_reads_the_top_words_as_a_text_of_their_own():
     words = model.embedding(batch.token_ids[:, [0, 3]])
     alone = model.read(words, torch.ones(1, 2, dtype=torch.bool))
     expected = torch_cross_entropy(alone.logits, batch.labels)
-    torch.testing.assert_close(keep(model, batch, model(batch), is_top), expected)
+    targets = Faithful().prepare(model, material(0, 1))
+    torch.testing.assert_close(keep(model, batch, model(batch), is_top, targets), expected)
 
 
 # Drop and away
@@ -305,9 +309,72 @@ def test_weights_that_are_not_given_depend_on_whether_the_encoder_is_fine_tuned(
         a_model(encoder="bilstm:hidden_size=4"),
         a_model(encoder="pretrained:source=tiny"),
     )
-    assert Faithful().weights(small) == (0.2, 0.5, 0.0, 1.0)
-    assert Faithful().weights(large) == (1.0, 1.0, 0.3, 0.0)
-    assert Faithful(keep_weight=0.0).weights(large) == (1.0, 0.0, 0.3, 0.0)
+    assert Faithful().weights(small) == (0.2, 0.5, 0.0, 0.5)
+    assert Faithful().weights(large) == (1.0, 1.0, 0.3, 0.3)
+    assert Faithful(keep_weight=0.0).weights(large) == (1.0, 0.0, 0.3, 0.3)
+    assert [(Faithful().first_length(m), Faithful().length(m)) for m in (small, large)] == [
+        (6, 8),
+        (3, 3),
+    ]
+
+
+# The teacher
+
+
+def by_hand(logits, labels, taught, weight):
+    of_label = torch_cross_entropy(logits, labels)
+    return (1 - weight) * of_label + weight * torch_cross_entropy(logits, taught)
+
+
+def test_the_loss_weighs_labels_against_what_the_teacher_said():
+    model, batch = a_model(encoder="embedding"), a_batch(5, 3, 1)
+    targets = Faithful().prepare(model, material(0, 1, 1))
+    taught = torch.tensor([[0.9, 0.1], [0.2, 0.8], [0.5, 0.5]])
+    for weight in (0.0, 0.3, 1.0):
+        targets.remember(taught.numpy(), weight)
+        expected = by_hand(model(batch).logits, batch.labels, taught, weight)
+        torch.testing.assert_close(targets.loss(model(batch).logits, batch), expected)
+
+
+def test_a_teacher_is_asked_about_the_documents_of_the_batch():
+    model, batch = a_model(encoder="embedding"), a_batch(5, 3)
+    taught = np.array([[0.9, 0.1], [0.2, 0.8], [0.4, 0.6], [0.7, 0.3]], dtype=np.float32)
+    targets = Faithful().prepare(model, material(0, 1, 1, 0))
+    targets.remember(taught, 1.0)
+    chosen = replace(batch, indices=np.array([3, 1]))
+    expected = by_hand(model(batch).logits, batch.labels, torch.from_numpy(taught[[3, 1]]), 1.0)
+    torch.testing.assert_close(targets.loss(model(batch).logits, chosen), expected)
+
+
+def test_the_labels_come_first_and_then_what_the_model_says_of_each_text_teaches_it():
+    model, texts = a_model(encoder="embedding"), material(0, 1, 1)
+    recipe = Faithful(first_epochs=2, epochs=3, teacher_weight=0.4)
+    phases = recipe.phases(model, texts)
+    first = next(phases)
+    assert (first.name, first.epochs, first.scored) == ("labels only", 2, None)
+    then = next(phases)
+    assert then.epochs == 3
+    (targets,) = [part for part in then.learns if part is not model]
+    assert targets.teacher_weight == 0.4
+    np.testing.assert_allclose(targets.taught.numpy(), predict(model, texts.documents), rtol=1e-6)
+    assert not list(targets.parameters())
+
+
+def test_without_first_epochs_there_is_no_teacher_and_accuracy_tells_the_best_epoch():
+    model = a_model(encoder="embedding")
+    (only,) = Faithful(first_epochs=0).phases(model, material(0, 1, 1))
+    (targets,) = [part for part in only.learns if part is not model]
+    assert (targets.teacher_weight, only.scored) == (0.0, None)
+
+
+def test_the_best_epoch_is_told_by_the_whole_text_and_its_top_words():
+    model, batch = a_model(encoder="bilstm:hidden_size=4"), a_batch(10, 10)
+    trace = model(batch)
+    is_top = top_words(trace.scores, batch.is_token, 0.2)
+    assert is_top.sum(dim=1).tolist() == [2, 2]
+    top = batch.kept(torch.arange(2), is_top)
+    expected = (trace.logits.log_softmax(1) + model(top).logits.log_softmax(1)) / 2
+    torch.testing.assert_close(Faithful().scored(model)(batch).logits, expected)
 
 
 def test_models_whose_attention_cannot_learn_are_refused_in_a_sentence():

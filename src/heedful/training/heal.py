@@ -45,7 +45,7 @@ def heal_settings(name: str, tune: bool = False, epochs: int = EPOCHS) -> Settin
     keeps most decisions may come before attention has learnt.
     """
     encoder = Pretrained(source=name, frozen=not tune, votes=VOTES)
-    recipe = f"faithful:epochs={epochs}:away_weight=1"
+    recipe = f"faithful:first_epochs=0:epochs={epochs}:away_weight=1:ranked_share=0.25"
     return Settings().with_(encoder=encoder, recipe=recipe, patience=epochs)
 
 

@@ -59,7 +59,7 @@ class Material:
 class Recipe(ABC):
     """A way to train. Subclasses are frozen dataclasses; their fields are their options."""
 
-    epochs: int
+    epochs: int | None  # None: depends on the model
 
     def wants(self, given: Collection[str]) -> Mapping[str, Any]:
         """Settings that the recipe needs beside those given, which hold as they are."""
@@ -130,9 +130,25 @@ class Penalised(Recipe):
         """What is worth knowing after an epoch."""
         return {}
 
+    def before(
+        self, model: TextClassifier, material: Material, prepared: nn.Module
+    ) -> Iterator[Phase]:
+        """Phases that come before the one with the penalty: none, unless a recipe says so."""
+        yield from ()
+
+    def length(self, model: TextClassifier) -> int:
+        """At most this many epochs with the penalty."""
+        assert self.epochs is not None  # a recipe whose epochs depend on the model overrides this
+        return self.epochs
+
+    def scored(self, model: TextClassifier) -> nn.Module | None:
+        """What tells the best epoch on dev documents; None: the model."""
+        return None
+
     def phases(self, model: TextClassifier, material: Material) -> Iterator[Phase]:
-        """One phase."""
+        """What comes before, then one phase with the penalty."""
         prepared = self.prepare(model, material)
+        yield from self.before(model, material, prepared)
 
         def objective(
             model: TextClassifier, batch: Batch, rng: torch.Generator
@@ -143,7 +159,8 @@ class Penalised(Recipe):
         yield Phase(
             objective,
             learns=[model, prepared],
-            epochs=self.epochs,
+            epochs=self.length(model),
+            scored=self.scored(model),
             after_epoch=lambda: self.notes(model, material),
         )
 

@@ -1,6 +1,6 @@
 """Several penalties at once."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from heedful.config import at_least
 from heedful.errors import ConfigError
 from heedful.model.classifier import TextClassifier
 from heedful.text.batching import Batch
-from heedful.training.recipe import AnyTrace, Material, Notes, Penalised, recipes
+from heedful.training.recipe import AnyTrace, Material, Notes, Penalised, Phase, recipes
 
 
 @recipes.register("all-of")
@@ -50,6 +50,18 @@ class AllOf(Penalised):
         """What each of them needs."""
         return nn.ModuleList(part.prepare(model, material) for part in self.parts)
 
+    def before(
+        self, model: TextClassifier, material: Material, prepared: nn.Module
+    ) -> Iterator[Phase]:
+        """What comes before the penalty of each, in their order."""
+        for part, own in self._with_prepared(prepared):
+            yield from part.before(model, material, own)
+
+    def scored(self, model: TextClassifier) -> nn.Module | None:
+        """What the first of them that names something names."""
+        named = (part.scored(model) for part in self.parts)
+        return next((module for module in named if module is not None), None)
+
     def penalty(
         self,
         model: TextClassifier,
@@ -59,10 +71,9 @@ class AllOf(Penalised):
         rng: torch.Generator,
     ) -> Float[Tensor, ""]:
         """The sum."""
-        assert isinstance(prepared, nn.ModuleList)
         penalties = [
             part.penalty(model, batch, trace, own, rng)
-            for part, own in zip(self.parts, prepared, strict=True)
+            for part, own in self._with_prepared(prepared)
         ]
         return torch.stack(penalties).sum()
 
@@ -73,3 +84,7 @@ class AllOf(Penalised):
             for part in self.parts
             for name, value in part.notes(model, material).items()
         }
+
+    def _with_prepared(self, prepared: nn.Module) -> Iterator[tuple[Penalised, nn.Module]]:
+        assert isinstance(prepared, nn.ModuleList)
+        return zip(self.parts, prepared, strict=True)

@@ -1,30 +1,35 @@
 """Attention that is trained on the model's own deletions: a word's score follows what it is worth.
 
-Four penalties, each of which an audit asks about: attention ranks words as deleting them does,
+The model first learns the labels alone. What it then says of the texts is its teacher while four
+penalties are added, each of which an audit asks about: attention ranks words as deleting them does,
 its top words are enough for the label, without them nothing of the label is left, and neither does
 it reach the decision past the weights.
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
+from numpy import ndarray
 from torch import Tensor, nn
 
-from heedful.config import at_least
+from heedful.config import at_least, within
 from heedful.errors import ConfigError
 from heedful.model.classifier import AttentionClassifier, TextClassifier, Trace
 from heedful.model.pretrained import PretrainedEncoder
 from heedful.model.projections import frozen, projections, uniform
 from heedful.model.word_subsets import logits_of_kept
 from heedful.text.batching import Batch
-from heedful.training.evaluate import evaluating
+from heedful.training.evaluate import evaluating, predict
 from heedful.training.recipe import (
     AnyTrace,
     Material,
     Penalised,
+    Phase,
+    cross_entropy,
     cross_entropy_of,
     needs_attention,
     recipes,
@@ -38,7 +43,9 @@ IsDrawn = Bool[Tensor, "batch drawn"]
 Loss = Float[Tensor, ""]
 
 # Weights of rank, keep, drop and away. What is fine-tuned learns in few and small steps.
-FROM_SCRATCH, FINE_TUNED = (0.2, 0.5, 0.0, 1.0), (1.0, 1.0, 0.3, 0.0)
+FROM_SCRATCH, FINE_TUNED = (0.2, 0.5, 0.0, 0.5), (1.0, 1.0, 0.3, 0.3)
+EPOCHS, EPOCHS_TUNED = (6, 8), (3, 3)  # by label alone, then with the penalties
+TOP = 0.2  # of the words of a dev text: answers from these alone tell the best epoch, too
 ROUNDING = 1e-6  # of a share times a number of words; falls that differ by less are the same
 
 
@@ -47,11 +54,14 @@ ROUNDING = 1e-6  # of a share times a number of words; falls that differ by less
 class Faithful(Penalised):
     """Train attention on what the model's own decision does when words are deleted.
 
-    objective = cross_entropy + rank_weight * Rank + keep_weight * Keep + drop_weight * Drop
-                + away_weight * Away
+    first:  cross_entropy to the labels, for `first_epochs`
+    then:   loss + rank_weight * Rank + keep_weight * Keep + drop_weight * Drop + away_weight * Away
+
+    loss = (1 - teacher_weight) * cross_entropy to the labels
+           + teacher_weight * cross_entropy to what the model said after `first_epochs`
     Rank = sum over pairs of gap_ij * softplus(score_j - score_i) / sum of gap_ij
            gap_ij = max(0, fall_i - fall_j),  fall_i = log p(text) - log p(text without word i)
-    Keep = cross_entropy of the top words by attention alone
+    Keep = loss of the top words by attention alone
     Drop = KL(shares of the labels | p(text without its top words))
     Away = KL(shares of the labels | p(states of the whole text, all weight on its other words))
 
@@ -60,22 +70,27 @@ class Faithful(Penalised):
     drawn, half by attention and half evenly. The share of words that are the top words is drawn
     from `shares` for each batch. Away costs no second reading: it keeps the states of other words
     from telling what the top words say, which would then reach the decision past the weights.
+    The best epoch is told by answers from the whole dev text and from its top words together.
     """
 
     rank_weight: float | None = None  # None: 0.2, and 1 for a pretrained encoder
     keep_weight: float | None = None  # None: 0.5, and 1 for a pretrained encoder
     drop_weight: float | None = None  # None: 0, and 0.3 for a pretrained encoder
-    away_weight: float | None = None  # None: 1, and 0 for a pretrained encoder
-    ranked_share: float = 0.25  # of the documents of a batch: reading them again takes time
+    away_weight: float | None = None  # None: 0.5, and 0.3 for a pretrained encoder
+    ranked_share: float = 0.5  # of the documents of a batch: reading them again takes time
     deletions: int = 4  # words of each of these that are deleted, one at a time
     shares: tuple[float, ...] = (0.1, 0.2, 0.5)
-    epochs: int = 12
+    first_epochs: int | None = None  # None: 6, and 3 for a pretrained encoder
+    teacher_weight: float = 0.5  # of what the model said after the first epochs
+    epochs: int | None = None  # None: 8, and 3 for a pretrained encoder
 
     def __post_init__(self) -> None:
         at_least(0, rank_weight=self.rank_weight, keep_weight=self.keep_weight)
         at_least(0, drop_weight=self.drop_weight, away_weight=self.away_weight)
         at_least(2, deletions=self.deletions)
         at_least(1, epochs=self.epochs)
+        at_least(0, first_epochs=self.first_epochs)
+        within(0, 1, teacher_weight=self.teacher_weight)
         if not self.shares:
             raise ConfigError("faithful: shares should hold at least one number, as in 0.1+0.5.")
         for share in (self.ranked_share, *self.shares):
@@ -96,7 +111,32 @@ class Faithful(Penalised):
                 f"{projections.name_of(attends.project)} it cannot learn that. "
                 "Use another projection, as in --projection softmax, or another recipe."
             )
-        return _LabelShares(material).to(next(model.parameters()).device)
+        return _Targets(material).to(next(model.parameters()).device)
+
+    def before(
+        self, model: TextClassifier, material: Material, prepared: nn.Module
+    ) -> Iterator[Phase]:
+        """The model learns the labels first; what it then says of each text is its teacher."""
+        assert isinstance(prepared, _Targets)
+        if epochs := self.first_length(model):
+            yield Phase(by_label, [model], epochs, name="labels only")
+            prepared.remember(predict(model, material.documents), self.teacher_weight)
+
+    def first_length(self, model: TextClassifier) -> int:
+        """At most this many epochs by the labels alone."""
+        return _usual(model)[0] if self.first_epochs is None else self.first_epochs
+
+    def length(self, model: TextClassifier) -> int:
+        """Fewer epochs for an encoder that is fine-tuned."""
+        return _usual(model)[1] if self.epochs is None else self.epochs
+
+    def scored(self, model: TextClassifier) -> nn.Module | None:
+        """Answers from the whole text and from its top words, taken together.
+
+        A model that knows the labels already may be most accurate before attention has learnt.
+        """
+        assert isinstance(model, AttentionClassifier)
+        return WholeAndTop(model) if self.first_length(model) else None
 
     def penalty(
         self,
@@ -107,11 +147,11 @@ class Faithful(Penalised):
         rng: torch.Generator,
     ) -> Loss:
         """The four penalties, each times its weight; one that weighs nothing is not computed."""
-        assert isinstance(prepared, _LabelShares)
+        assert isinstance(prepared, _Targets)
         assert isinstance(trace, Trace)  # `prepare` has seen to it
         assert isinstance(model, AttentionClassifier)
         rank_weight, keep_weight, drop_weight, away_weight = self.weights(model)
-        total = trace.logits.new_zeros(())
+        total = prepared.beyond_label(trace.logits, batch)
         if rank_weight:
             total = total + rank_weight * rank(
                 model, batch, trace, self.ranked_share, self.deletions, rng
@@ -119,7 +159,7 @@ class Faithful(Penalised):
         share = self.shares[int(torch.randint(len(self.shares), (), generator=rng))]
         is_top = top_words(trace.scores, batch.is_token, share)
         if keep_weight:
-            total = total + keep_weight * keep(model, batch, trace, is_top)
+            total = total + keep_weight * keep(model, batch, trace, is_top, prepared)
         if drop_weight:
             total = total + drop_weight * drop(model, batch, trace, is_top, prepared.of_label)
         if away_weight:
@@ -134,20 +174,73 @@ class Faithful(Penalised):
         return rank, keep, drop, away
 
 
-class _LabelShares(nn.Module):
-    """How often each label occurs in training, documents counted by their weight.
+def _usual(model: TextClassifier) -> tuple[int, int]:
+    """Epochs by label alone, and with the penalties, where none are given."""
+    return EPOCHS_TUNED if isinstance(model.encoder, PretrainedEncoder) else EPOCHS
 
-    What is left to say of a text that holds no evidence. Even shares would teach a model of unequal
-    labels to contradict what it knows.
+
+class _Targets(nn.Module):
+    """What answers are held against: labels, perhaps the teacher's answers, shares of the labels.
+
+    The shares say what is left to say of a text that holds no evidence. Even shares would teach a
+    model of unequal labels to contradict what it knows.
     """
 
     of_label: Tensor
+    taught: Tensor
 
     def __init__(self, material: Material) -> None:
         super().__init__()
         weights, least = material.documents.example_weight, material.classes
         counts = np.bincount(material.documents.labels, weights=weights, minlength=least)
         self.register_buffer("of_label", torch.from_numpy(counts / counts.sum()).float())
+        # Found again from the weights of the first phase if a training is resumed.
+        self.register_buffer("taught", torch.empty(0), persistent=False)
+        self.teacher_weight = 0.0
+
+    def remember(self, taught: Float[ndarray, "documents classes"], weight: float) -> None:
+        """The teacher's probabilities of all documents, and how much they count."""
+        self.taught = torch.from_numpy(taught).to(self.of_label)
+        self.teacher_weight = weight
+
+    def loss(self, logits: Float[Tensor, "batch classes"], batch: Batch) -> Loss:
+        """(1 - w) * cross-entropy to the label + w * cross-entropy to the teacher's answer."""
+        return cross_entropy_of(logits, batch) + self.beyond_label(logits, batch)
+
+    def beyond_label(self, logits: Float[Tensor, "batch classes"], batch: Batch) -> Loss:
+        """What the teacher adds to the cross-entropy to the label."""
+        if not self.teacher_weight:
+            return logits.new_zeros(())
+        taught = self.taught[torch.from_numpy(batch.indices).to(logits.device)]
+        of_teacher = -(taught * logits.log_softmax(dim=-1)).sum(dim=-1) * batch.example_weight
+        return self.teacher_weight * (of_teacher.mean() - cross_entropy_of(logits, batch))
+
+
+@dataclass
+class Answer:
+    """What is scored of a model."""
+
+    logits: Float[Tensor, "batch classes"]
+
+
+class WholeAndTop(nn.Module):
+    """The mean of the log-probabilities from a text and from its top words alone."""
+
+    def __init__(self, model: AttentionClassifier) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, batch: Batch) -> Answer:
+        """The mean, as logits."""
+        trace = self.model(batch)
+        is_top = top_words(trace.scores, batch.is_token, TOP)
+        alone = logits_of_words(self.model, trace.embedded, is_top)
+        return Answer((trace.logits.log_softmax(dim=-1) + alone.log_softmax(dim=-1)) / 2)
+
+
+def by_label(model: TextClassifier, batch: Batch, rng: torch.Generator) -> Loss:
+    """Cross-entropy alone."""
+    return cross_entropy(model(batch), batch)
 
 
 def rank(
@@ -235,13 +328,15 @@ def top_words(scores: Scores, is_token: IsToken, share: float) -> IsToken:
     return (place_of < count) & is_token
 
 
-def keep(model: AttentionClassifier, batch: Batch, trace: Trace, is_top: IsToken) -> Loss:
+def keep(
+    model: AttentionClassifier, batch: Batch, trace: Trace, is_top: IsToken, targets: _Targets
+) -> Loss:
     """Cross-entropy of the texts cut to their top words.
 
-    Against the label, not the model's own answer, which a model that always says the same gives
-    from any words.
+    Against label and teacher, not the model's own answer, which a model that always says the same
+    gives from any words.
     """
-    return cross_entropy_of(logits_of_words(model, trace.embedded, is_top), batch)
+    return targets.loss(logits_of_words(model, trace.embedded, is_top), batch)
 
 
 def drop(
