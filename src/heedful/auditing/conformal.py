@@ -26,9 +26,10 @@ import numpy as np
 from jaxtyping import Bool, Float
 from numpy import ndarray
 
-from heedful.auditing.bootstrap import Interval, wilson
+from heedful.auditing.bootstrap import Interval
 from heedful.config import above, within
 from heedful.errors import counted
+from heedful.intervals import wilson
 
 RISK = 0.05  # share of texts that may be shown with a false picture
 
@@ -47,7 +48,7 @@ class ConformalRule:
     @property
     def false_interval(self) -> Interval:
         """Wilson's interval of the share of false pictures among those shown."""
-        return wilson(float(self.false_shown), self.shown)
+        return wilson(self.false_shown, self.shown)
 
     @property
     def guarantee(self) -> str:
