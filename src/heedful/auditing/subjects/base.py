@@ -13,7 +13,7 @@ The modules beside this one are its members. Arrays are padded to the longest do
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -45,6 +45,12 @@ IsToken = Bool[ndarray, "documents words"]
 Attentions = Float[ndarray, "documents attentions words"]
 Probabilities = Float[ndarray, "documents classes"]
 States = Float[ndarray, "documents words size"]
+Sources = Int[ndarray, " variants"]  # which document each shortened one comes from
+KeptWords = Bool[ndarray, "variants words"]
+OfVariants = Float[ndarray, "variants classes"]
+Offsets = Int[ndarray, "_ 2"]  # of a document's words, in its own characters
+Write = Callable[[str, Offsets, Bool[ndarray, " _"]], str]
+"""A text, its words and which of them are kept -> the text with only these."""
 AnySubject = TypeVar("AnySubject", bound="Subject")
 TEXTS_AT_ONCE = 256
 
@@ -57,7 +63,7 @@ class Reading:
     is_token: IsToken
     weights: Words  # what the subject shows as its attention
     probabilities: Probabilities
-    offsets: tuple[Int[ndarray, "_ 2"], ...]  # of each document's words, in its own characters
+    offsets: tuple[Offsets, ...]
     inner: Any = None  # whatever the subject wants to find again
     cut: int = 0  # documents of which only the first words were read
     is_withheld: Bool[ndarray, " documents"] | None = None  # shown without a heat map; None: none
@@ -76,6 +82,14 @@ class Reading:
     def even(self) -> Words:
         """The same weight for every word of a document."""
         return self.is_token / np.maximum(self.is_token.sum(axis=1, keepdims=True), 1)
+
+    def written(self, document: Sources, is_kept: KeptWords, write: Write) -> list[str]:
+        """Texts of documents with only the kept words left in them."""
+        rows = zip(document.tolist(), is_kept, strict=True)
+        return [
+            write(self.texts[row], self.offsets[row], kept[: len(self.offsets[row])])
+            for row, kept in rows
+        ]
 
     def permuted(self, count: int, rng: np.random.Generator) -> Attentions:
         """The shown weights dealt out anew among the words of their document, `count` times."""
@@ -106,12 +120,7 @@ class Judge(ABC):
         """Probabilities of the whole documents."""
 
     @abstractmethod
-    def predict_kept(
-        self,
-        reading: Reading,
-        document: Int[ndarray, " variants"],
-        is_kept: Bool[ndarray, "variants words"],
-    ) -> Float[ndarray, "variants classes"]:
+    def predict_kept(self, reading: Reading, document: Sources, is_kept: KeptWords) -> OfVariants:
         """Probabilities of documents of a reading with only the kept words left in them."""
 
     def without_each(self, reading: Reading) -> Float[ndarray, "documents words classes"]:

@@ -2,14 +2,17 @@
 
 from collections.abc import Sequence
 
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float
 from numpy import ndarray
 
 from heedful.auditing.subjects.base import (
     Attentions,
     Decides,
+    KeptWords,
+    OfVariants,
     Probabilities,
     Reading,
+    Sources,
     Subject,
     Words,
 )
@@ -48,12 +51,7 @@ class Beside(Subject):
         """As the other subject."""
         return self.behind.judged(reading)
 
-    def predict_kept(
-        self,
-        reading: Reading,
-        document: Int[ndarray, " variants"],
-        is_kept: Bool[ndarray, "variants words"],
-    ) -> Float[ndarray, "variants classes"]:
+    def predict_kept(self, reading: Reading, document: Sources, is_kept: KeptWords) -> OfVariants:
         """As the other subject."""
         return self.behind.predict_kept(reading, document, is_kept)
 

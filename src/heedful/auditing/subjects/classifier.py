@@ -12,10 +12,13 @@ from numpy import ndarray
 from heedful.auditing.subjects.base import (
     Attentions,
     Decides,
+    KeptWords,
     KnowsWords,
+    OfVariants,
     Probabilities,
     Reading,
     ShowsStates,
+    Sources,
     States,
 )
 from heedful.counterfactual import Counterfactual
@@ -138,12 +141,7 @@ class ClassifierSubject(Decides, ShowsStates, KnowsWords):
         withheld = self.trained.decided(texts, by_attention).withheld
         return np.array([bool(why) for why in withheld])
 
-    def predict_kept(
-        self,
-        reading: Reading,
-        document: Int[ndarray, " variants"],
-        is_kept: Bool[ndarray, "variants words"],
-    ) -> Float[ndarray, "variants classes"]:
+    def predict_kept(self, reading: Reading, document: Sources, is_kept: KeptWords) -> OfVariants:
         """Probabilities of shortened documents, the deleted words physically gone."""
         batch, _ = reading.inner
 

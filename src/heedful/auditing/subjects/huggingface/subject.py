@@ -9,15 +9,18 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
 
 from heedful.auditing.subjects.base import (
     Attentions,
     DecidesFromOutside,
+    KeptWords,
+    OfVariants,
     Probabilities,
     Reading,
+    Sources,
     Subject,
 )
 from heedful.auditing.subjects.huggingface.adversarial import seek
@@ -120,12 +123,7 @@ class TransformerSubject(Subject):
             cut=sum(some.is_cut for some in pieces),
         )
 
-    def predict_kept(
-        self,
-        reading: Reading,
-        document: Int[ndarray, " variants"],
-        is_kept: Bool[ndarray, "variants words"],
-    ) -> Float[ndarray, "variants classes"]:
+    def predict_kept(self, reading: Reading, document: Sources, is_kept: KeptWords) -> OfVariants:
         """Probabilities of the texts written without the other words."""
         pieces: list[Pieces] = reading.inner
         written = [

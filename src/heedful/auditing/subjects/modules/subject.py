@@ -8,16 +8,19 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor
 
 from heedful.auditing.subjects.base import (
     Attentions,
     DecidesFromOutside,
+    KeptWords,
+    OfVariants,
     Probabilities,
     Reading,
     ShowsStates,
+    Sources,
     States,
 )
 from heedful.auditing.subjects.modules.adapter import ModuleAdapter, places_of_words
@@ -87,12 +90,7 @@ class ModuleSubject(DecidesFromOutside, ShowsStates):
             inner=(documents, parts),
         )
 
-    def predict_kept(
-        self,
-        reading: Reading,
-        document: Int[ndarray, " variants"],
-        is_kept: Bool[ndarray, "variants words"],
-    ) -> Float[ndarray, "variants classes"]:
+    def predict_kept(self, reading: Reading, document: Sources, is_kept: KeptWords) -> OfVariants:
         """Probabilities of the words that are kept."""
         documents, _ = reading.inner
         shortened = [
