@@ -36,7 +36,7 @@ def test_readings_are_audited_side_by_side_and_a_sentence_sums_them_up(heedful, 
     lines = answer.out.splitlines()
     assert lines[0].startswith("planted (BertForSequenceClassification), 2 × 4 layers and heads")
     assert "its classifier reads the first position" in answer.out
-    assert "needed: not asked: it takes models trained anew" in answer.out
+    assert "needed: not asked: it needs retrained models" in answer.out
     assert "hold for all 9 readings together" in answer.out
     assert "tests are judged" in answer.out
     assert "Rates are of small models on planted evidence" in answer.out

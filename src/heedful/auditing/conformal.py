@@ -4,7 +4,7 @@ A picture is shown where its score lies above the threshold: the smallest one wi
 
     (false pictures shown + 1) / (pictures shown + 1) <= risk
 
-on the audited documents. The 1 stands for the next text, as if its picture were false.
+on the audited documents. The 1 counts the next text, as if its picture were false.
 
 Guaranteed: of texts that come from where the documents came from (exchangeable with them), at most
 a share `risk` is shown with a false picture, on average over audits and texts. Conformal risk

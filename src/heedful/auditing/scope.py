@@ -1,4 +1,4 @@
-"""A verdict in a paragraph: what is claimed, where it stops, and how it hangs on what is tolerated.
+"""A verdict in a paragraph: what is claimed, where it stops, and what other tolerances give.
 
 Made from a saved audit alone, so that report, terminal and page say the same.
 """

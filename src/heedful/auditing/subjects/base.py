@@ -92,7 +92,7 @@ class Reading:
         ]
 
     def permuted(self, count: int, rng: np.random.Generator) -> Attentions:
-        """The shown weights dealt out anew among the words of their document, `count` times."""
+        """The shown weights permuted among the words of their document, `count` times."""
         keys = rng.random((len(self.weights), count, self.weights.shape[1]))
         order = np.where(self.is_token[:, None], keys, 2.0).argsort(axis=-1)
         return np.take_along_axis(self.weights[:, None], order, axis=-1)
@@ -111,7 +111,7 @@ class Reading:
 
 
 class Judge(ABC):
-    """Whoever predicts from some of the words of a reading."""
+    """Anything that predicts from some of the words of a reading."""
 
     smallest: ClassVar[float] = SMALLEST  # probability that it tells from 0
 
@@ -146,7 +146,7 @@ class Subject(Judge):
 
     @property
     def replacement(self) -> str:
-        """A word that tells it nothing, to put in place of others; nothing if there is none."""
+        """An uninformative word to put in place of others; empty if there is none."""
         return ""
 
     @property
@@ -167,7 +167,7 @@ class Subject(Judge):
 
     @property
     def identity(self) -> Mapping[str, object]:
-        """What tells it from every other subject, so that another one's audit is not resumed."""
+        """What distinguishes it from other subjects, so that another one's audit is not resumed."""
         return {}
 
     def describe(self) -> Mapping[str, object]:
@@ -230,7 +230,7 @@ class Subject(Judge):
 
 
 class SeenReading(Seen):
-    """A reading as anybody sees it from outside: its weights, and predictions from some words."""
+    """A reading as seen from outside: its weights, and predictions from some words."""
 
     def __init__(self, judge: Judge, reading: Reading) -> None:
         self.judge, self.reading = judge, reading
@@ -288,7 +288,7 @@ class DecidesFromOutside(Decides):
     """One whose inside is not known: of other attentions only an adversary's are sought in it."""
 
     def otherwise(self, reading: Reading, counterfactual: Counterfactual, seed: int) -> Attentions:
-        """Uniform weights, the shown ones dealt out anew, or what an adversary finds."""
+        """Uniform weights, the shown ones permuted, or what an adversary finds."""
         if counterfactual is uniform:
             return reading.even[:, None]
         if isinstance(counterfactual, Permuted):

@@ -34,7 +34,7 @@ from heedful.readouts import Attended, Readout, readouts
 from heedful.readouts.pooling import pool_to_words
 from heedful.training.task import Label
 
-NOTHING_TRAINED = "it takes models trained anew, and a Hugging Face model is audited as it is"
+NOTHING_TRAINED = "it needs retrained models, and a Hugging Face model is audited as it is"
 REFUSED = {
     "grounded": "the states of a Transformer mix the whole text at every layer; none belongs to "
     "the attention that is read out",

@@ -31,7 +31,7 @@ from heedful.model.digest import weights_digest
 from heedful.text.documents import fingerprints
 
 CELLS_AT_ONCE = 2**24  # numbers of states that are held together under many attentions
-NOTHING_TRAINED = "it takes models trained anew, and a module is audited as it is"
+NOTHING_TRAINED = "it needs retrained models, and a module is audited as it is"
 NO_EMBEDDINGS = "its adapter shows no embeddings, which states are compared with"
 
 
@@ -56,7 +56,7 @@ class ModuleSubject(DecidesFromOutside, ShowsStates):
         return {"model": weights_digest(self.adapter.module)}
 
     def refuses(self, question: str) -> str:
-        """What takes models trained anew, or embeddings where there are none."""
+        """What needs retrained models, or embeddings where there are none."""
         if question == "grounded" and not self.shows_embeddings:
             return NO_EMBEDDINGS
         return NOTHING_TRAINED if question in ("needed", "stable") else ""
