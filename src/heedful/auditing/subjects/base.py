@@ -13,9 +13,10 @@ The modules beside this one are its members. Arrays are padded to the longest do
 """
 
 from abc import ABC, abstractmethod
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, TypeVar
 
@@ -27,6 +28,7 @@ from torch import Tensor
 
 from heedful.auditing.metrics.divergence import js_divergence
 from heedful.auditing.metrics.log_odds import SMALLEST
+from heedful.auditing.subjects.variants import KeptWords, KnownVariants, OfVariants, Sources
 from heedful.counterfactual import Counterfactual
 from heedful.counterfactual.adversarial import Adversarial
 from heedful.counterfactual.baselines import Permuted, uniform
@@ -45,9 +47,6 @@ IsToken = Bool[ndarray, "documents words"]
 Attentions = Float[ndarray, "documents attentions words"]
 Probabilities = Float[ndarray, "documents classes"]
 States = Float[ndarray, "documents words size"]
-Sources = Int[ndarray, " variants"]  # which document each shortened one comes from
-KeptWords = Bool[ndarray, "variants words"]
-OfVariants = Float[ndarray, "variants classes"]
 Offsets = Int[ndarray, "_ 2"]  # of a document's words, in its own characters
 Write = Callable[[str, Offsets, Bool[ndarray, " _"]], str]
 """A text, its words and which of them are kept -> the text with only these."""
@@ -67,6 +66,9 @@ class Reading:
     inner: Any = None  # whatever the subject wants to find again
     cut: int = 0  # documents of which only the first words were read
     is_withheld: Bool[ndarray, " documents"] | None = None  # shown without a heat map; None: none
+    known: defaultdict[object, KnownVariants] = field(  # what was predicted, by judge
+        default_factory=lambda: defaultdict(KnownVariants)
+    )
 
     @property
     def prediction(self) -> Int[ndarray, " documents"]:
@@ -82,6 +84,14 @@ class Reading:
     def even(self) -> Words:
         """The same weight for every word of a document."""
         return self.is_token / np.maximum(self.is_token.sum(axis=1, keepdims=True), 1)
+
+    @property
+    def without_one(self) -> tuple[Sources, KeptWords]:
+        """For each word, in order: its document, and all words of it but this one."""
+        rows, places = np.nonzero(self.is_token)
+        is_kept = self.is_token[rows]
+        is_kept[np.arange(len(rows)), places] = False
+        return rows, is_kept
 
     def written(self, document: Sources, is_kept: KeptWords, write: Write) -> list[str]:
         """Texts of documents with only the kept words left in them."""
@@ -125,12 +135,9 @@ class Judge(ABC):
 
     def without_each(self, reading: Reading) -> Float[ndarray, "documents words classes"]:
         """For each word, the probabilities of its document without it; 0 where there is none."""
-        rows, places = np.nonzero(reading.is_token)
-        is_kept = reading.is_token[rows]
-        is_kept[np.arange(len(rows)), places] = False
-        found = self.predict_kept(reading, rows, is_kept)
+        found = self.predict_kept(reading, *reading.without_one)
         without = np.zeros((*reading.is_token.shape, found.shape[-1]))
-        without[rows, places] = found
+        without[reading.is_token] = found
         return without
 
 

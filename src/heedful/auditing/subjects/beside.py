@@ -8,14 +8,12 @@ from numpy import ndarray
 from heedful.auditing.subjects.base import (
     Attentions,
     Decides,
-    KeptWords,
-    OfVariants,
     Probabilities,
     Reading,
-    Sources,
     Subject,
     Words,
 )
+from heedful.auditing.subjects.variants import KeptWords, OfVariants, Sources
 from heedful.counterfactual import Counterfactual
 
 

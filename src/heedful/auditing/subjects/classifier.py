@@ -12,15 +12,13 @@ from numpy import ndarray
 from heedful.auditing.subjects.base import (
     Attentions,
     Decides,
-    KeptWords,
     KnowsWords,
-    OfVariants,
     Probabilities,
     Reading,
     ShowsStates,
-    Sources,
     States,
 )
+from heedful.auditing.subjects.variants import KeptWords, OfVariants, Sources
 from heedful.counterfactual import Counterfactual
 from heedful.errors import ConfigError
 from heedful.importance.deletion import logits_without_each
@@ -144,12 +142,18 @@ class ClassifierSubject(Decides, ShowsStates, KnowsWords):
     def predict_kept(self, reading: Reading, document: Sources, is_kept: KeptWords) -> OfVariants:
         """Probabilities of shortened documents, the deleted words physically gone."""
         batch, _ = reading.inner
+        is_kept = is_kept & reading.is_token[document]
 
-        def run(rows: Int[ndarray, " rows"]) -> Float[ndarray, "rows classes"]:
-            logits = logits_of_kept(self.model, batch, document[rows], is_kept[rows], self._note)
-            return logits.double().softmax(dim=-1).cpu().numpy()
+        def predict(unknown: Int[ndarray, " rows"]) -> Float[ndarray, "rows classes"]:
+            documents, kept = document[unknown], is_kept[unknown]
 
-        return self._rounded.read(run, len(document))
+            def run(some: Int[ndarray, " some"]) -> Float[ndarray, "some classes"]:
+                logits = logits_of_kept(self.model, batch, documents[some], kept[some], self._note)
+                return logits.double().softmax(dim=-1).cpu().numpy()
+
+            return self._rounded.read(run, len(unknown))
+
+        return reading.known[self](document, is_kept, predict)
 
     def without_each(self, reading: Reading) -> Float[ndarray, "documents words classes"]:
         """Probabilities without each word, by the exact shortcuts that the encoder allows."""
@@ -158,7 +162,10 @@ class ClassifierSubject(Decides, ShowsStates, KnowsWords):
         batch, _ = reading.inner
         with torch.no_grad():
             logits = logits_without_each(self.model, batch)
-        return logits.double().softmax(dim=-1).cpu().numpy()
+        without = logits.double().softmax(dim=-1).cpu().numpy()
+        rows, is_kept = reading.without_one
+        reading.known[self].add(rows, is_kept, without[reading.is_token])
+        return without
 
     def _note(self, note: str) -> None:
         self._memory_notes[note] = None

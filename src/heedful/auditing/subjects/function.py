@@ -6,14 +6,8 @@ import numpy as np
 from jaxtyping import Bool, Int
 from numpy import ndarray
 
-from heedful.auditing.subjects.base import (
-    KeptWords,
-    OfVariants,
-    Probabilities,
-    Reading,
-    Sources,
-    Subject,
-)
+from heedful.auditing.subjects.base import Probabilities, Reading, Subject
+from heedful.auditing.subjects.variants import KeptWords, OfVariants, Sources
 from heedful.errors import DataError, counted
 from heedful.training.task import Label
 from heedful.training.trained import WordWeights

@@ -10,14 +10,8 @@ import numpy as np
 from jaxtyping import Bool, Int
 from numpy import ndarray
 
-from heedful.auditing.subjects.base import (
-    Judge,
-    KeptWords,
-    OfVariants,
-    Probabilities,
-    Reading,
-    Sources,
-)
+from heedful.auditing.subjects.base import Judge, Probabilities, Reading
+from heedful.auditing.subjects.variants import KeptWords, OfVariants, Sources
 from heedful.errors import ConfigError
 from heedful.model.sequence_classifier import SequenceClassifier
 from heedful.model.word_subsets import logits_of_kept

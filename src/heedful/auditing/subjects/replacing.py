@@ -9,15 +9,8 @@ from functools import partial
 from jaxtyping import Bool, Int
 from numpy import ndarray
 
-from heedful.auditing.subjects.base import (
-    Judge,
-    KeptWords,
-    OfVariants,
-    Probabilities,
-    Reading,
-    Sources,
-    Subject,
-)
+from heedful.auditing.subjects.base import Judge, Probabilities, Reading, Subject
+from heedful.auditing.subjects.variants import KeptWords, OfVariants, Sources
 
 
 class Replacing(Judge):

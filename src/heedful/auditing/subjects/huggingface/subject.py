@@ -16,17 +16,15 @@ from torch import Tensor
 from heedful.auditing.subjects.base import (
     Attentions,
     DecidesFromOutside,
-    KeptWords,
-    OfVariants,
     Probabilities,
     Reading,
-    Sources,
     Subject,
 )
 from heedful.auditing.subjects.huggingface.adversarial import seek
 from heedful.auditing.subjects.huggingface.model import TransformerModel
 from heedful.auditing.subjects.huggingface.seen import SeenTransformer
 from heedful.auditing.subjects.huggingface.tokenization import PieceBatch, Pieces, shortened
+from heedful.auditing.subjects.variants import KeptWords, OfVariants, Sources
 from heedful.counterfactual.adversarial import Adversarial
 from heedful.errors import ConfigError
 from heedful.importance.seen import Need

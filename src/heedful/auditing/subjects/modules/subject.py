@@ -15,17 +15,15 @@ from torch import Tensor
 from heedful.auditing.subjects.base import (
     Attentions,
     DecidesFromOutside,
-    KeptWords,
-    OfVariants,
     Probabilities,
     Reading,
     ShowsStates,
-    Sources,
     States,
 )
 from heedful.auditing.subjects.modules.adapter import ModuleAdapter, places_of_words
 from heedful.auditing.subjects.modules.reader import STAND_IN, ModuleReader, Part
 from heedful.auditing.subjects.modules.seen import SeenModule, given, state_gradient_lengths
+from heedful.auditing.subjects.variants import KeptWords, OfVariants, Sources
 from heedful.counterfactual.adversarial import Adversarial
 from heedful.model.digest import weights_digest
 from heedful.text.documents import fingerprints
