@@ -62,3 +62,11 @@ def test_a_variant_that_also_keeps_padding_is_the_same(trained, planted):
     everyone = np.arange(6)
     padded = subject.predict_kept(reading, everyone, np.ones_like(reading.is_token))
     np.testing.assert_allclose(padded, reading.probabilities, atol=1e-6)
+
+
+def test_texts_are_predicted_as_they_are_read(trained, planted):
+    subject, texts = ClassifierSubject(trained), planted.test.texts[:300]
+    np.testing.assert_allclose(
+        subject.predict_texts(texts), subject.read(texts).probabilities, atol=1e-6
+    )
+    assert subject.predict_texts([]).shape == (0, len(subject.classes))

@@ -10,6 +10,7 @@ from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
 from heedful.auditing.subjects.base import (
+    TEXTS_AT_ONCE,
     Attentions,
     Decides,
     KnowsWords,
@@ -154,6 +155,16 @@ class ClassifierSubject(Decides, ShowsStates, KnowsWords):
             return self._rounded.read(run, len(unknown))
 
         return reading.known[self](document, is_kept, predict)
+
+    def predict_texts(self, texts: Sequence[str]) -> Probabilities:
+        """Probabilities of any texts; what else a reading holds is left out: it takes time."""
+        parts = [np.empty((0, len(self.classes)))]
+        for start in range(0, len(texts), TEXTS_AT_ONCE):
+            batch = self.trained.batches(texts[start : start + TEXTS_AT_ONCE]).whole()
+            with torch.no_grad():
+                logits = self.model(batch).logits
+            parts.append(logits.double().softmax(dim=-1).cpu().numpy())
+        return np.concatenate(parts)
 
     def without_each(self, reading: Reading) -> Float[ndarray, "documents words classes"]:
         """Probabilities without each word, by the exact shortcuts that the encoder allows."""
