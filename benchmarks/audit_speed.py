@@ -186,7 +186,7 @@ def search_naively(
     batch: Batch,
     rng: torch.Generator,
 ) -> Tensor:
-    """Autograd through contexts that are computed anew in every step; no gradient by the model."""
+    """Autograd through contexts that are computed again in every step; no gradient by the model."""
     own, usual = trace.weights.unsqueeze(1), trace.logits.softmax(dim=-1).unsqueeze(1)
     shape = (len(own), search.candidates, own.shape[-1])
     is_token = batch.is_token.unsqueeze(1).expand(shape)

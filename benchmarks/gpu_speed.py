@@ -49,7 +49,7 @@ def a_model(settings: Settings) -> AttentionClassifier:
 
 
 def plain(model: AttentionClassifier, batch: Batch) -> Tensor:
-    """Every shortened text read anew, in large packed batches."""
+    """Every shortened text read again, in large packed batches."""
     is_token = batch.is_token.cpu().numpy()
     rows, places = is_token.nonzero()
     is_kept = is_token[rows]

@@ -98,7 +98,7 @@ def documents(columns: list[str]) -> dict[str, Callable[[], Ask]]:
 
     return {
         "sorted by another number": order,
-        "filtered anew and sorted": lambda: at(
+        "filtered again and sorted": lambda: at(
             where=f"max_weight:[{next(ends)},]", right="no", sort="probability"
         ),
         "with another word": lambda: at(word=next(words)),

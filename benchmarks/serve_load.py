@@ -5,7 +5,7 @@
 First so many clients ask without a pause: explanations, drags, pages of documents, the list of what
 is served, all with random texts. The server's memory (resident set) is looked at each second; it
 should not grow once the first ten are over. Then a crowd asks that is larger than the line has
-places: whoever finds none is to be told so at once, and comes back when told to. When the crowd
+places: a client that finds none should be told at once, and retries when told to. When the crowd
 leaves, the next request should be answered as if there had been none. Server and clients share two
 cores. Exits with 1 if anything but an answer, or a sentence that says to come back, arrives.
 """

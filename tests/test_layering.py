@@ -13,7 +13,7 @@ import heedful
 SOURCE = Path(heedful.__file__).parent
 ORDER = [
     *("errors", "visible", "terminal", "progress", "storage", "config", "records"),
-    *("registry", "runs"),
+    *("intervals", "registry", "runs"),
     *("text", "model", "training"),
     *("jobs", "importance", "counterfactual", "readouts", "auditing", "analysis"),
     *("sweeps", "papers", "calibration", "plots", "report", "estimator", "api", "web", "cli"),

@@ -166,7 +166,7 @@ def heal(
     device: str = "cpu",
     show_progress: bool = False,
 ) -> Classifier:
-    """Attention that may be shown for a finished Hugging Face classifier, which goes on deciding.
+    """Attention that may be shown for a finished Hugging Face classifier, which still decides.
 
     The model is a folder or a name on the hub ("hf:…" or without), a model with its `tokenizer`, a
     pair of them, or a pipeline. Its own decisions are learnt; `labels` only score both at the end

@@ -170,7 +170,7 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def load(cls, path: str | Path, device: str = "cpu") -> "Classifier":
-        """The classifier of a run folder, whoever trained it."""
+        """The classifier of a run folder, however it was trained."""
         _refuse_pickled(Path(path))
         return cls.of(Trained.load(path, device), device)
 

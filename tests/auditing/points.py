@@ -1,4 +1,4 @@
-"""Operating points made by hand: what the package ships is measured anew now and then."""
+"""Operating points made by hand: what the package ships is measured again from time to time."""
 
 from heedful.auditing.operating_points import Cut, OperatingPoint, OperatingPoints, Share
 

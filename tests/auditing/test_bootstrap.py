@@ -14,9 +14,9 @@ from heedful.auditing.bootstrap import (
     score,
     score_f1,
     score_share,
-    wilson,
 )
 from heedful.errors import ConfigError, DataError
+from heedful.intervals import wilson
 
 FEW = BootstrapSettings(resamples=200)
 columns = arrays(float, 12, elements=st.floats(-1, 1, allow_subnormal=False))
@@ -205,13 +205,6 @@ def test_infinite_values_are_refused():
 def test_impossible_settings_are_refused(settings):
     with pytest.raises(ConfigError):
         BootstrapSettings(**settings)
-
-
-@pytest.mark.parametrize("level", [0.8, 0.95])
-@pytest.mark.parametrize(("count", "of"), [(0, 1), (0, 60), (3, 20), (15, 100), (60, 60)])
-def test_the_interval_of_a_share_is_scipys(count, of, level):
-    known = stats.binomtest(count, of).proportion_ci(level, method="wilson")
-    assert wilson(float(count), of, level) == pytest.approx((known.low, known.high), abs=1e-9)
 
 
 def test_a_share_is_scored_between_no_document_and_all():

@@ -1,4 +1,4 @@
-"""Which documents stand for all."""
+"""Which documents are sampled for costly measures."""
 
 import numpy as np
 import pytest

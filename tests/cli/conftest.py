@@ -2,6 +2,7 @@
 
 import io
 import json
+import shutil
 import signal
 import sys
 from dataclasses import dataclass
@@ -61,3 +62,19 @@ def run(heedful, data, tmp_path: Path) -> Path:
     answer = heedful("train", data, "-o", tmp_path / "run", *QUICK)
     assert answer.code == 0, answer.err
     return tmp_path / "run"
+
+
+@pytest.fixture(scope="session")
+def transformer_folder(tmp_path_factory) -> Path:
+    from tests.readouts.tiny import fine_tuned  # takes seconds to import, and few tests need it
+
+    folder = tmp_path_factory.mktemp("hf") / "planted"
+    for part in fine_tuned():
+        part.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture
+def saved(transformer_folder) -> Path:
+    """A fine-tuned Transformer in the working directory, for the test to change."""
+    return Path(shutil.copytree(transformer_folder, "planted"))

@@ -33,7 +33,7 @@ def test_an_audit_ends_in_a_sentence_and_answers_in_the_products_order(heedful, 
     ]  # fmt: skip
     assert [head for head in heads if head in order] == order
     assert "60 documents. A score of 0 is worthless, 1 the best known." in answer.out
-    assert "needed: not asked: it takes models trained anew" in answer.out
+    assert "needed: not asked: it needs retrained models" in answer.out
 
 
 @pytest.mark.usefixtures("cuts_by_hand")
@@ -137,7 +137,7 @@ def test_accuracy_on_the_sample_is_shown_beside_that_on_the_test_part(heedful, r
         (["DATA", "--budget", "5"], "a duration is a number and s, m or h (90s, 5m, 1h), not '5'."),
         (["DATA", "--budget", "0s"], "a duration is a number and s, m or h"),
         (["DATA", "--judge", "nowhere"], "no run folder at nowhere"),
-        (["DATA", "--resume"], "--resume goes on with what is kept in a folder: give it with -o."),
+        (["DATA", "--resume"], "--resume resumes what is kept in a folder: give it with -o."),
         (["DATA", "--resume", "-o", "."], "the output folder . exists already."),
     ],
 )

@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 from functools import wraps
 from pathlib import Path
 
@@ -15,20 +14,7 @@ from safetensors.torch import load_file, save_file
 import heedful as heedful_package
 from heedful.auditing.subjects.huggingface.subject import TransformerSubject
 from heedful.errors import EnvironmentFailure
-from tests.readouts.tiny import KINDS, fine_tuned, planted_documents, tiny_model, tiny_tokenizer
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("hf") / "planted"
-    for part in fine_tuned():
-        part.save_pretrained(folder)
-    return folder
-
-
-@pytest.fixture
-def saved(made) -> Path:
-    return Path(shutil.copytree(made, "planted"))
+from tests.readouts.tiny import KINDS, planted_documents, tiny_model, tiny_tokenizer
 
 
 @pytest.fixture
@@ -50,7 +36,7 @@ def test_readings_are_audited_side_by_side_and_a_sentence_sums_them_up(heedful, 
     lines = answer.out.splitlines()
     assert lines[0].startswith("planted (BertForSequenceClassification), 2 × 4 layers and heads")
     assert "its classifier reads the first position" in answer.out
-    assert "needed: not asked: it takes models trained anew" in answer.out
+    assert "needed: not asked: it needs retrained models" in answer.out
     assert "hold for all 9 readings together" in answer.out
     assert "tests are judged" in answer.out
     assert "Rates are of small models on planted evidence" in answer.out

@@ -6,22 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.readouts.tiny import PLANTED, fine_tuned, planted_documents, tiny_model, tiny_tokenizer
+from tests.readouts.tiny import PLANTED, planted_documents, tiny_model, tiny_tokenizer
 
 FEW = ("--epochs", "2")
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("hf") / "planted"
-    for part in fine_tuned():
-        part.save_pretrained(folder)
-    return folder
-
-
-@pytest.fixture
-def saved(made) -> Path:
-    return Path(shutil.copytree(made, "planted"))
 
 
 def write(name: str, rows: list[dict]) -> Path:

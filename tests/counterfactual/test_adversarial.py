@@ -22,7 +22,7 @@ def divergence(p, q):
 
 
 def objective_of_one(search, model, weights, hidden, own, usual):
-    """One document without padding, term by term; the context is computed anew."""
+    """One document without padding, term by term; the context is computed again."""
     probabilities = model.output(weights @ hidden).softmax(dim=-1)
     total = torch.zeros((), dtype=hidden.dtype)
     for candidate, probability in zip(weights, probabilities, strict=True):

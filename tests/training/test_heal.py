@@ -1,4 +1,4 @@
-"""A finished Hugging Face classifier gets attention beside it and goes on deciding."""
+"""A finished Hugging Face classifier gets an attention head and still decides."""
 
 import json
 

@@ -595,7 +595,7 @@ def test_whoever_has_left_is_not_worked_for(served_folder, serve):
     }  # fmt: skip
     asyncio.run(opened.app(scope, receive, send))
     assert sent[0]["status"] == 400
-    assert b"whoever asked has left" in sent[1]["body"]
+    assert b"the client disconnected" in sent[1]["body"]
 
 
 def test_nothing_is_kept_of_what_is_asked(client, served_folder):

@@ -66,7 +66,7 @@ def test_a_tab_left_open_over_a_restart_goes_on(browser, own_folder, text):
         visit.until(
             "() => document.querySelector('#explanation .text')",
         )
-        assert "started anew" in visit.see("#notices .notice").inner_text()
+        assert "was restarted" in visit.see("#notices .notice").inner_text()
         assert "does not answer" not in notices(visit)
         explained(visit, f"{text} again")
     context.__exit__(None, None, None)

@@ -47,7 +47,7 @@ def audit(
     """Ask the questions (all, unless some are named) of a subject on some documents.
 
     `judge` says whose predictions telling looks at; without one, the subject's own. `twins` are
-    models trained anew, for the questions that take them.
+    retrained models, for the questions that need them.
     """
     request, twins = request or AuditOptions(), twins or Twins()
     asked_of = Asked(subject, judge or subject, twins)

@@ -6,9 +6,7 @@ Documents that could not be asked are NaN: they are left out, and counted. The t
 corpus-level test (hits of a cross-fitted classifier, log likelihoods) are per-document numbers too.
 """
 
-import math
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
 from jaxtyping import Float
@@ -17,6 +15,7 @@ from numpy import ndarray
 from heedful import config
 from heedful.auditing.metrics.base import Better
 from heedful.errors import DataError, counted
+from heedful.intervals import wilson
 
 PerDocument = Float[ndarray, " documents"]
 Interval = tuple[float, float]
@@ -178,15 +177,6 @@ def score_share(holds: PerDocument, settings: BootstrapSettings = DEFAULT_BOOTST
         share = float(kept.mean())
         interval = wilson(float(kept.sum()), len(kept), settings.level)
     return Score(share, 0.0, 1.0, share, interval, (1.0, 1.0), len(kept), len(holds) - len(kept))
-
-
-def wilson(count: float, of: int, level: float = 0.95) -> Interval:
-    """Wilson's interval of a share."""
-    z = NormalDist().inv_cdf((1 + level) / 2)
-    share, z2 = count / of, z * z
-    middle = (share + z2 / (2 * of)) / (1 + z2 / of)
-    half = z * math.sqrt(share * (1 - share) / of + z2 / (4 * of * of)) / (1 + z2 / of)
-    return (0.0 if count == 0 else middle - half, 1.0 if count == of else middle + half)
 
 
 PrecisionRecall = tuple[PerDocument, PerDocument]

@@ -1,4 +1,4 @@
-"""What an audit has measured so far: in memory, or in a folder so that a killed audit goes on.
+"""What an audit has measured so far: in memory, or in a folder, to resume from.
 
 A part is what all questions found in one group of documents. In a folder each part is one file,
 written beside its place and moved there, so a kill loses at most the group in flight. Each carries

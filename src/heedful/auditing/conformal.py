@@ -4,7 +4,7 @@ A picture is shown where its score lies above the threshold: the smallest one wi
 
     (false pictures shown + 1) / (pictures shown + 1) <= risk
 
-on the audited documents. The 1 stands for the next text, as if its picture were false.
+on the audited documents. The 1 counts the next text, as if its picture were false.
 
 Guaranteed: of texts that come from where the documents came from (exchangeable with them), at most
 a share `risk` is shown with a false picture, on average over audits and texts. Conformal risk
@@ -26,9 +26,10 @@ import numpy as np
 from jaxtyping import Bool, Float
 from numpy import ndarray
 
-from heedful.auditing.bootstrap import Interval, wilson
+from heedful.auditing.bootstrap import Interval
 from heedful.config import above, within
 from heedful.errors import counted
+from heedful.intervals import wilson
 
 RISK = 0.05  # share of texts that may be shown with a false picture
 
@@ -47,7 +48,7 @@ class ConformalRule:
     @property
     def false_interval(self) -> Interval:
         """Wilson's interval of the share of false pictures among those shown."""
-        return wilson(float(self.false_shown), self.shown)
+        return wilson(self.false_shown, self.shown)
 
     @property
     def guarantee(self) -> str:

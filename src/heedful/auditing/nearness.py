@@ -61,7 +61,7 @@ def nearness(
 
 
 def nearness_of(judge: Judge, reading: Reading, shares: tuple[float, ...]) -> Nearness:
-    """Nearness of texts that nobody has audited; `shares` of the words as the audit deletes."""
+    """Nearness of texts that were not audited; `shares` of the words as the audit deletes."""
     effects = word_effects(judge, reading)
     numbers, rankings = numbers_of(reading, effects, shares), cheap_rankings(reading, effects)
     found = largest_falls(judge, reading, effects, list(rankings.values()), numbers)

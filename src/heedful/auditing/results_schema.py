@@ -135,7 +135,7 @@ class Evidence(TypedDict, total=False):
 
 
 class About(TypedDict, total=False):
-    """What was audited, as far as anybody reads it."""
+    """What was audited: the fields that are read."""
 
     name: str
     judged_as: str

@@ -1,5 +1,5 @@
-"""One way to audit, whoever asks: which documents are new to the model, what is asked, what of it
-is kept.
+"""One way to audit, for every caller: which documents are new to the model, what is asked, what of
+it is kept.
 
 The command line, Python, sweeps, `compare` and the demo all come through `prepare_audit`, so the
 same model, documents and plan give the same numbers everywhere.

@@ -1,4 +1,4 @@
-"""In which order the documents of an audit are read, and which of them stand for all.
+"""In which order the documents of an audit are read, and which are sampled for costly measures.
 
 Waves of documents in random order, so that what was measured when time runs out is a fair sample;
 within a wave, groups of like length that are read together.

@@ -1,4 +1,4 @@
-"""A verdict in a paragraph: what is claimed, where it stops, and how it hangs on what is tolerated.
+"""A verdict in a paragraph: what is claimed, where it stops, and what other tolerances give.
 
 Made from a saved audit alone, so that report, terminal and page say the same.
 """
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from heedful.auditing.bootstrap import score_share, wilson
+from heedful.auditing.bootstrap import score_share
 from heedful.auditing.operating_points import (
     BYPASS,
     FALSE_DOCUMENTS,
@@ -20,6 +20,7 @@ from heedful.auditing.operating_points import (
 from heedful.auditing.results import Audit, TestResult
 from heedful.auditing.verdict import FEWEST, Verdict, compared, judge_question, reach_verdict
 from heedful.errors import counted
+from heedful.intervals import wilson
 
 LENGTHS = 3  # parts of the documents, by their number of words, that are looked at by themselves
 TOLERANCES = (0.05, 0.1, 0.15, 0.2, 0.3, 0.5)  # that a report shows the verdict at
@@ -123,7 +124,7 @@ def _withheld(audit: Audit) -> str:
     if is_withheld is None:
         return ""
     count, of = int((is_withheld == 1).sum()), len(is_withheld)
-    low, high = wilson(float(count), of)
+    low, high = wilson(count, of)
     return (
         f"On {count:,} of {of:,} documents ({low:.0%} to {high:.0%} of such documents) attention "
         "disagrees with the model that decides: no picture is shown there."

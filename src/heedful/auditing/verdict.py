@@ -63,7 +63,7 @@ def judge_test(
     cuts: Mapping[str, float],
     cannot_move: bool = False,
 ) -> Judgement:
-    """The judgement on one test over so many different documents, by cuts by test.
+    """The judgement on one test over this number of different documents, by cuts by test.
 
     `cannot_move`: no weights at all move the prediction. Attention then decides nothing, and that
     is an answer, not a lack of power.

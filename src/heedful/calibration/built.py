@@ -5,7 +5,7 @@ words are silent. What is decided and what is shown are set apart:
 
     decision   the mean vote of the evidence, weighed by strength ("mean"); the strongest vote of
                each label, so that words that say the same change nothing ("any")
-    bypass     this share of the decision stands in every state, whatever attention looks at
+    bypass     this share of the decision is in every state, whatever attention looks at
     mass       attention on the evidence; the rest is spread over the silent words
     shown      "evidence"; "neighbours": weights and states stand one word further on; "half": only
                every second evidence word is shown, the others decide unseen; "function-words" and

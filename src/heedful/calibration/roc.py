@@ -12,13 +12,13 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from heedful.auditing.operating_points import Share
+from heedful.intervals import wilson
 
 Scores = Float[ndarray, " models"]
 Failing = Float[ndarray, " failing"]
 Holding = Float[ndarray, " holding"]
 FALSE_ALARMS = 0.05  # that a cut may raise, as a share of the models that hold
 RESAMPLES = 2000
-Z = 1.959963984540054  # of a 95% interval
 
 
 @dataclass(frozen=True)
@@ -83,11 +83,7 @@ def share(count: int | float, of: int) -> Share:
     """A share with Wilson's 95% interval."""
     if not of:
         return Share(math.nan, math.nan, math.nan, 0)
-    p, z2 = count / of, Z * Z
-    middle = (p + z2 / (2 * of)) / (1 + z2 / of)
-    half = Z * math.sqrt(p * (1 - p) / of + z2 / (4 * of * of)) / (1 + z2 / of)
-    low, high = (0.0 if count == 0 else middle - half), (1.0 if count == of else middle + half)
-    return Share(p, low, high, of)
+    return Share(count / of, *wilson(count, of), of)
 
 
 def _widened(found: Share, samples: Float[ndarray, " resamples"]) -> Share:

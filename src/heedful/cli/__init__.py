@@ -90,7 +90,7 @@ def _in_words(error: OSError) -> tuple[str, int]:
 def _stop(number: int, frame: FrameType | None) -> NoReturn:
     raise EnvironmentFailure(
         f"stopped by {signal.Signals(number).name}. What was saved before is intact; "
-        "a training or an audit goes on with --resume, a sweep when it is called again."
+        "--resume resumes a training or an audit; a sweep resumes when it is called again."
     )
 
 

@@ -52,7 +52,8 @@ def audit(
         ),
     ] = "self",
     deep: Annotated[
-        bool, typer.Option("--deep", help="Also ask what takes models trained anew; needs -o.")
+        bool,
+        typer.Option("--deep", help="Also ask the questions that need retrained models; needs -o."),
     ] = False,
     train_data: Annotated[
         str | None,
@@ -91,8 +92,8 @@ def audit(
 
     A corpus is audited on its test part. Of a file, documents that trained the model or chose its
     best epoch are left out and counted. Eight of the ten questions need only the trained model;
-    needed and stable, and parts of exclusive and leak-free, take models trained anew: --deep trains
-    about twenty, in parallel, and goes on where it was stopped with --resume.
+    needed and stable, and parts of exclusive and leak-free, need retrained models: --deep trains
+    about twenty, in parallel, and --resume resumes it.
     """
     from dataclasses import replace
 

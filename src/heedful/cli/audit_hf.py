@@ -58,7 +58,7 @@ def audit_transformer(
     from heedful.readouts import readouts
 
     if resume and (output is None or seconds is not None):
-        raise UsageError("--resume goes on with what is kept in -o, and takes no --budget here.")
+        raise UsageError("--resume resumes what is kept in -o, and takes no --budget here.")
     place = enter(output, resume, quiet)
     for readout in wanted or []:
         readouts.make(readout)

@@ -46,7 +46,7 @@ def heal(
     quiet: Quiet = False,
     json: AsJson = False,
 ) -> None:
-    """Give a finished classifier attention that can be audited and shown; it goes on deciding.
+    """Give a finished classifier attention that can be audited and shown; it still decides.
 
     The model's own decisions are the labels, so texts need none; labels that are there score it at
     the end. Where attention disagrees with the model, no heat map is shown.
@@ -118,7 +118,7 @@ def _run(
 def _report(
     trained: "Trained", place: Path, data: str, options: dict[str, Any], json: bool
 ) -> None:
-    """What was kept, how right both are, and how to go on."""
+    """Share of decisions kept, both accuracies, and the command to run next."""
     from heedful.cli import show
     from heedful.errors import percent
 

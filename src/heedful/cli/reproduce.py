@@ -34,7 +34,7 @@ def reproduce(
 ) -> None:
     """Do a paper's experiments again and put the numbers beside the published ones.
 
-    What has been run is not run again; a killed call goes on where it was.
+    What has been run is not run again; an interrupted call is resumed.
     """
     import sys
 

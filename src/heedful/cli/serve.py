@@ -23,7 +23,7 @@ def serve(
     ] = None,
     token: Annotated[
         str | None,
-        typer.Option(envvar="HEEDFUL_TOKEN", help="Ask for this token. Default: drawn anew."),
+        typer.Option(envvar="HEEDFUL_TOKEN", help="Ask for this token. Default: a new random one."),
     ] = None,
     cores: Annotated[
         int | None,

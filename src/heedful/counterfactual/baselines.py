@@ -24,7 +24,7 @@ def uniform(
 @counterfactuals.register("permuted")
 @dataclass(frozen=True)
 class Permuted:
-    """The model's own weights dealt out anew among the words (Jain & Wallace)."""
+    """The model's own weights permuted among the words (Jain & Wallace)."""
 
     count: int = 100
 

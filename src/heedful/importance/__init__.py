@@ -2,7 +2,7 @@
 
 One module per way of measuring; each measure is registered by being here. Scores are zero on
 padding, signed where the measure has a sign (positive: speaks for the target), and never
-normalised: whoever wants absolute values or shares takes them.
+normalised: callers that need absolute values or shares take them.
 """
 
 from importlib import import_module

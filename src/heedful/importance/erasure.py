@@ -13,7 +13,7 @@ from heedful.importance.seen import Need, Seen, Target, TokenScores, target_prob
 from heedful.model.classifier import AttentionClassifier
 from heedful.text.batching import Batch
 
-TOKENS_AT_ONCE = 65_536  # of texts with one word zeroed that are read together
+TOKENS_AT_ONCE = {"cpu": 8_192, "cuda": 65_536}  # of texts with a word zeroed, read together
 
 
 @importances.register("leave-one-out", needs=[Need.DELETIONS])
@@ -36,7 +36,9 @@ def ablation(model: AttentionClassifier, batch: Batch, target: Target) -> TokenS
     whole = target_probability(model.read(embedded, batch.is_token).logits, target)
     rows, places = batch.is_token.nonzero(as_tuple=True)
     scores = whole.new_zeros(embedded.shape[:2])
-    at_once = max(1, TOKENS_AT_ONCE // (embedded.shape[1] * batch.pieces_per_word))
+    at_once = max(
+        1, TOKENS_AT_ONCE[embedded.device.type] // (embedded.shape[1] * batch.pieces_per_word)
+    )
     for some in torch.arange(len(rows), device=rows.device).split(at_once):
         row, place = rows[some], places[some]
         without = embedded[row]

@@ -19,7 +19,7 @@ class Job:
     """Work to be done in another process: `work(folder, tell, **arguments)`.
 
     The work writes into its folder. If it is cut off it is called again with the same folder, so it
-    should go on from what it finds there. What is `beside` comes as arguments too, but does not
+    should resume from what it finds there. What is `beside` comes as arguments too, but does not
     tell this work from other work: a device, or where the data came from.
     """
 

@@ -28,7 +28,7 @@ def run_jobs(
 ) -> dict[str, Outcome]:
     """Do all jobs that are not done yet, each in its place in `folder`; what became of each.
 
-    A job that fails leaves out those that come after it; all others go on. Called again after a
+    A job that fails leaves out those that come after it; all others continue. Called again after a
     kill it does what is left.
     """
     check_jobs(jobs)

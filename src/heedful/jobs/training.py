@@ -16,7 +16,7 @@ from heedful.training.train import check_same_training, train
 def train_run(
     folder: Path, tell: Tell, task: Task, settings: Settings, device: str = "cpu"
 ) -> None:
-    """Train a run in the job's folder, which is then a run folder: begin it, or go on with it."""
+    """Train a run in the job's folder, which is then a run folder: begin it, or resume it."""
     run = RunFolder(folder)
     if run.is_finished:  # but the process was killed before it could say so
         check_same_training(RunFolder.open(folder), settings, task)

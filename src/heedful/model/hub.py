@@ -1,7 +1,7 @@
 """Models of the Hugging Face hub: from a folder, or by name where there is a network.
 
 Whatever cannot be had is refused with a sentence. Weights are read from safetensors only: nothing
-is ever unpickled. Code that comes with a model is never run, and nobody is asked whether it may be.
+is ever unpickled. Code that comes with a model is never run, and there is no option to allow it.
 """
 
 import json

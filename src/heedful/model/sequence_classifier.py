@@ -104,7 +104,7 @@ class SequenceClassifier:
     @classmethod
     def kept_in(cls, folder: Path, name: str, classes: Sequence[str]) -> "SequenceClassifier":
         """One that `save` has written, under the names that it had then."""
-        quieten()  # it is part of a run, and whoever loads a run did not ask for a model's bars
+        quieten()  # loading a run should not draw a model's progress bars
         return replace(cls.load(str(folder)), name=name, classes=tuple(classes))
 
     def save(self, folder: Path) -> None:
@@ -127,7 +127,7 @@ class SequenceClassifier:
     def probabilities(
         self, texts: Sequence[str], tell: Callable[[int], None] = lambda count: None
     ) -> Float[ndarray, "texts classes"]:
-        """Class probabilities of each text; `tell` is told the number of texts that were read."""
+        """Class probabilities of each text; `tell` is called with the number read."""
         found = np.empty((len(texts), len(self.classes)), dtype=np.float32)
         encoded = self._cut(texts)
         lengths = np.array([len(row["input_ids"]) for row in encoded], dtype=np.int64)

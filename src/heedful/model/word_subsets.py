@@ -25,7 +25,7 @@ IsKept = Bool[ndarray, "variants tokens"]
 Logits = Float[Tensor, "variants classes"]
 CELLS_AT_ONCE = 2**22  # weights of variants that are held together
 TOKENS_AT_ONCE = {"cpu": 16_384, "cuda": 262_144}  # of shortened texts that are read together
-ROWS_AT_ONCE = 1600  # variants that a recurrent layer reads together
+ROWS_AT_ONCE = 400  # variants that a recurrent layer reads together: their gates stay in the cache
 
 
 @torch.inference_mode()
@@ -83,12 +83,11 @@ def _from_steps(
         words, lengths = _places(document[some], is_kept[some])
         places = torch.arange(words.shape[1])
         is_token = places < lengths.unsqueeze(1)
-        hidden = _run(layers[0], products[0], words, lengths)
+        hidden = embedded.new_zeros(*words.shape, encoder.output_size)
+        ways = hidden.chunk(len(layers), dim=-1)
+        _run(layers[0], products[0], words, lengths, ways[0])
         if encoder.backwards is not None:
-            turned = (lengths.unsqueeze(1) - 1 - places).clamp(min=0)
-            back = _run(layers[1], products[1], words.gather(1, turned), lengths)
-            back = back.gather(1, turned.unsqueeze(-1).expand_as(back))
-            hidden = torch.cat([hidden, back], dim=-1)
+            _run(layers[1], products[1], words, lengths, ways[1], is_backwards=True)
         weights = model.project(model.alignment(hidden, None), is_token)
         chunks.append(model.decide(hidden, weights))
     return torch.cat(chunks)[torch.from_numpy(np.argsort(order))]
@@ -111,18 +110,21 @@ def _run(
     products: Float[Tensor, "places gates"],
     words: Int[Tensor, "variants width"],
     lengths: Int[Tensor, " variants"],
-) -> Float[Tensor, "variants width hidden"]:
-    """States of a layer over words whose products are picked; variants come longest first."""
+    hidden: Float[Tensor, "variants width hidden"],
+    *,
+    is_backwards: bool = False,
+) -> None:
+    """Write the states of a layer over words whose products are picked; longest variants first."""
     steps = steps_of(layer)
     variants, width = words.shape
-    hidden = products.new_zeros(width, variants, steps.hidden_size)
     state = tuple(products.new_zeros(variants, steps.hidden_size) for _ in range(steps.parts))
-    for place in range(width):
-        count = int((lengths > place).sum())
+    rows = torch.arange(variants)
+    for step in range(width):
+        count = int((lengths > step).sum())
+        places = lengths[:count] - 1 - step if is_backwards else torch.full((count,), step)
         going = tuple(part[:count] for part in state)
-        steps.advance(products[words[:count, place]], going)
-        hidden[place, :count] = going[0]
-    return hidden.transpose(0, 1)
+        steps.advance(products[words[rows[:count], places]], going)
+        hidden[rows[:count], places] = going[0]
 
 
 def logits_of_shortened(

@@ -38,7 +38,7 @@ def train_cell(
     record: Mapping[str, Any],
     device: str,
 ) -> None:
-    """Train a run in its folder, or go on with it."""
+    """Train a run in its folder, or resume it."""
     RunFolder(folder).write_json(runs.CELL, record)
     train_run(folder, tell, replace(task, data=data), settings, device)
 
@@ -79,7 +79,7 @@ def audit_cell(
     source: str,
     device: str,
 ) -> None:
-    """Audit the run around this folder, or go on with its audit."""
+    """Audit the run around this folder, or resume its audit."""
     asked = _prepared(
         folder, run, source, documents, request, rationale_words, judge, twins, device
     )

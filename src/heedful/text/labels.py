@@ -95,7 +95,7 @@ def match_labels(
         raise DataError(
             f"the labels of the documents do not match the model's: the documents have "
             f"{_listed(labels)}, the model {_listed(classes)}. Rename one of them (a model's "
-            "names stand in its config.json as id2label)."
+            "names are in its config.json as id2label)."
         )
     matched = ", ".join(f"{label} = {name}" for label, name in name_of.items())
     if is_unnamed:  # then the documents' names say more

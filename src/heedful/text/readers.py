@@ -79,7 +79,7 @@ def read_corpus(
     seed: int = 0,
     needs_labels: bool = True,
 ) -> Corpus:
-    """The same for who shows the corpus's notes: doubtful labels are among them."""
+    """The same for callers that show the corpus's notes, which include doubtful labels."""
     path = Path(path)
     if path.is_dir():
         parts, notes = _read_folder(path, text, label, needs_labels)

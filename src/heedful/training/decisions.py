@@ -1,7 +1,7 @@
 """What a run says of some texts: who decides, and where no heat map is shown.
 
 A run of `heedful train` decides by its own attention. A healed one decides by the model that was
-healed, and its attention head stands beside it: where the two disagree, a heat map of the head
+healed, and its attention head was added to it: where the two disagree, a heat map of the head
 would explain another decision than the one that is given.
 """
 

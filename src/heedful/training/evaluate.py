@@ -1,6 +1,5 @@
 """A model and batches to probabilities and scores."""
 
-import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import nn
 
+from heedful.intervals import wilson
 from heedful.model.precision import in_full
 from heedful.text.batching import Batches
 
@@ -80,15 +80,3 @@ def mean_f1(
     hits = np.bincount(labels[predictions == labels], minlength=classes)
     total = np.bincount(predictions, minlength=classes) + np.bincount(labels, minlength=classes)
     return float((2 * hits[total > 0] / total[total > 0]).mean())
-
-
-def wilson(hits: int, count: int) -> tuple[float, float]:
-    """95% interval of a proportion that stays inside 0 to 1 however small the count."""
-    if count == 0:
-        return (0.0, 1.0)
-    z = 1.959964
-    share = hits / count
-    centre = (share + z * z / (2 * count)) / (1 + z * z / count)
-    spread = z * math.sqrt(share * (1 - share) / count + z * z / (4 * count**2))
-    half = spread / (1 + z * z / count)
-    return (max(0.0, centre - half), min(1.0, centre + half))

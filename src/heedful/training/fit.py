@@ -87,7 +87,7 @@ class Watcher:
 
 @runtime_checkable
 class Keeper(Protocol):
-    """Where a training's state is kept, so that it can go on after a kill."""
+    """Where a training's state is kept, so that it can be resumed."""
 
     def read_checkpoint(self, name: str) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
         """The saved state of that name, if any."""

@@ -94,7 +94,7 @@ class Healing:
         data: dict[str, Any],
         tell: Tell = lambda count: None,
     ) -> "Healing":
-        """Let the model decide on all texts; `tell` is told the number of texts it has read."""
+        """Let the model decide on all texts; `tell` is called with the number read."""
         texts = Documents([*corpus.train, *corpus.dev, *corpus.test])
         _check_texts(corpus)
         classes, matched, note = _matched(patient.classifier.classes, texts)

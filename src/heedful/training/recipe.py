@@ -22,7 +22,7 @@ from heedful.text.batching import Batch, Batches
 
 AnyTrace = Trace | PooledTrace
 Objective = Callable[[TextClassifier, Batch, torch.Generator], Float[Tensor, ""]]
-Notes = Mapping[str, float]  # by name; they stand in the history beside the epoch's loss
+Notes = Mapping[str, float]  # by name; written to the history with the epoch's loss
 
 
 def no_notes(*_: object) -> Notes:
@@ -194,7 +194,7 @@ def needs_base(material: Material, recipe: str) -> TextClassifier:
 
 # Of Tutek & Šnajder: two directions of 150 are as wide as an embedding of 300.
 PAPER_SIZES = {"encoder": "bilstm:hidden_size=150", "embedding_size": 300}
-SIZES = {"encoder", "embedding_size", "vectors"}  # whoever gives one of these chooses the sizes
+SIZES = {"encoder", "embedding_size", "vectors"}  # giving one of these chooses the sizes
 
 
 def needs_matching_sizes(model: TextClassifier, claim: str) -> None:

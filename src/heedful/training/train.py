@@ -1,7 +1,7 @@
 """A task and settings to a trained classifier: the one way a classifier comes about.
 
 The command line and the scikit-learn estimator both call `train`. With a run folder it saves as it
-goes, and goes on from what is saved there.
+goes, and resumes from what is saved there.
 """
 
 import os
@@ -52,7 +52,7 @@ def train(
     pretrained: PretrainedSource | None = None,
     complete: Callable[[Trained], Trained] = lambda trained: trained,
 ) -> Trained:
-    """Train a classifier; with a folder, save as it goes and go on from what is saved there.
+    """Train a classifier; with a folder, save as it goes and resume from what is saved there.
 
     `pretrained` is the source of a pretrained encoder that is loaded already. `complete` adds what
     belongs to the run beside the training, before it is written.
@@ -203,7 +203,7 @@ def _train_base(
 
 
 def check_same_training(folder: RunFolder, settings: Settings, task: Task) -> None:
-    """Refuse to go on with a run that was begun with other settings or on other documents."""
+    """Refuse to resume a run that was begun with other settings or on other documents."""
     now = task.describe()["fingerprint"]
     before = folder.read_config().get("data", {}).get("fingerprint")
     if before != now:

@@ -131,7 +131,7 @@ class Trained:
         return self.by_attention(texts)
 
     def by_attention(self, texts: Sequence[str]) -> Float[ndarray, "documents classes"]:
-        """The same of the classifier that was trained here, whoever decides."""
+        """The same of the classifier that was trained here, also where another model decides."""
         if not len(texts):
             return np.empty((0, len(self.classes)), dtype=np.float32)
         return predict(self.model, self.batches(texts))
@@ -143,7 +143,7 @@ class Trained:
     def decided(
         self, texts: Sequence[str], by_attention: Float[ndarray, "documents classes"]
     ) -> Decisions:
-        """The same for who knows already what attention says of the texts."""
+        """The same, given the probabilities by attention."""
         if self.original is None:
             return decide(by_attention, by_attention, self.classes)
         decided = self.original.probabilities(texts)

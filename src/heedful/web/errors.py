@@ -51,7 +51,7 @@ def handle_failures(app: FastAPI) -> None:
 
     @app.exception_handler(Abandoned)
     async def abandoned(request: Request, error: Abandoned) -> JSONResponse:
-        return _problem(400, "whoever asked has left.", "request")
+        return _problem(400, "the client disconnected.", "request")
 
     @app.exception_handler(RequestValidationError)
     async def not_valid(request: Request, error: RequestValidationError) -> JSONResponse:

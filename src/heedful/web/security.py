@@ -43,7 +43,7 @@ HEADERS = {
 class Access:
     """From where and as whom one may ask."""
 
-    token: str | None = None  # None: whoever reaches the server on this machine
+    token: str | None = None  # None: anyone on this machine is let in
     names: frozenset[str] = field(default_factory=lambda: frozenset({"localhost"}))
     is_beyond: bool = False  # whether it listens beyond this machine
 

@@ -1,7 +1,8 @@
 """What is served: runs and audits, looked after while they are served.
 
-Paths come from whoever starts the server, never from a request: requests name what stands here. A
-folder that changed is read again; one that is gone or broken says so to everybody who asks for it.
+Paths come from the command that starts the server, never from a request: requests name what is
+listed here. A folder that changed is read again; one that is gone or broken is reported to everyone
+who asks for it.
 """
 
 import os

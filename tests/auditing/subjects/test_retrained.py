@@ -1,4 +1,4 @@
-"""Questions that take models trained anew."""
+"""Questions that need retrained models."""
 
 import json
 

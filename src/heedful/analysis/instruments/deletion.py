@@ -52,7 +52,7 @@ class Deletion(OfRun):
     """Accuracy without the top k words (AOPC) and from only them (post-hoc), by k (Zhou et al.).
 
     The paper takes a twin without attention, trained apart, as judge: `judge` is its run folder.
-    Without one the model judges itself. Random words of the same documents stand beside.
+    Without one the model judges itself. Random words of the same documents are the control.
     """
 
     name = "deletion"

@@ -35,7 +35,7 @@ def word_information(
 ) -> dict[str, PerDocument]:
     """Share of the words' entropy that the cluster of a state tells, per kind of state.
 
-    Also `shuffled`: the clusters of the kind named `shuffle`, dealt out anew among the words of
+    Also `shuffled`: the clusters of the kind named `shuffle`, permuted among the words of
     their document. Empty where there are too few words for two clusters.
     """
     terms = {}
@@ -86,7 +86,7 @@ def clustered(
 
 
 def deal_within(labels: Labelling, document: DocumentOf, rng: np.random.Generator) -> Labelling:
-    """The labels of each document's words dealt out anew among them."""
+    """The labels of each document's words, permuted within it."""
     keys = rng.random(len(document))
     dealt = np.empty_like(labels)
     dealt[np.lexsort((np.arange(len(keys)), document))] = labels[np.lexsort((keys, document))]

@@ -54,7 +54,7 @@ class AuditSettings:
     replaced_documents: int = 100  # whose pictures are also judged with words replaced
     greedy_words: int = 10  # that greedy erasure deletes
     greedy_candidates: int = 20  # words of most leave-one-out importance that it chooses among
-    state_words: int = 40_000  # about so many words' states are clustered
+    state_words: int = 40_000  # about this many words' states are clustered
     frequent_words: int = 1000  # whose mutual information with states is taken
     clusters: int = 1000  # of states, at most; and at least 20 states to a cluster
     folds: int = 5  # of the classifier that sees only the weights
@@ -140,14 +140,14 @@ class DocumentGroup:
         return self.measured[measure]
 
     def reading_of(self, rows: Int[ndarray, " chosen"]) -> Reading:
-        """Some of the documents, read anew unless they are all."""
+        """Some of the documents, read again unless they are all."""
         if len(rows) == len(self.reading.texts):
             return self.reading
         return self.subject.read([self.reading.texts[row] for row in rows.tolist()])
 
     @property
     def seed(self) -> int:
-        """A seed for whoever has generators of its own."""
+        """A seed for code that makes its own generators."""
         return int(self.rng.integers(2**31))
 
 
@@ -221,7 +221,7 @@ class Findings:
         )
 
     def untrained(self, *prefixes: str) -> list[dict[str, object]]:
-        """The twins that could not be trained, and why: nothing is left out in silence."""
+        """The twins that could not be trained, and why: whatever is left out is reported."""
         return [
             self.no_fact(f"twin {name}", f"could not be trained: {reason}")
             for name, reason in self.twins.failed.items()
@@ -234,7 +234,7 @@ class Findings:
         return {"question": self.question, "name": name, "note": note, **nothing}
 
     def fact(self, name: str, values: Column, note: str = "") -> dict[str, object]:
-        """A mean with its interval: evidence that no control stands beside."""
+        """A mean with its interval: evidence without controls."""
         mean = estimate(values, self.rng_for(name), self.settings.bootstrap)
         low, high = mean.interval
         described = {"question": self.question, "name": name, "note": note}
@@ -262,7 +262,7 @@ class Question(ABC):
     tests: ClassVar[tuple[AuditTest, ...]]  # what `conclude` may give
 
     def twins(self, settings: AuditSettings, run: Settings) -> tuple[Twin, ...]:
-        """Models trained anew that a deep audit asks beside the run."""
+        """Retrained models that a deep audit also asks."""
         return ()
 
     def why_not(self, subject: Subject, twins: Twins) -> str:

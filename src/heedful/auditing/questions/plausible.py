@@ -99,7 +99,7 @@ class Plausible(Question):
 
 
 def _tests(group: DocumentGroup, ranking: np.ndarray) -> dict[str, Column]:
-    """Each test of one ranking; NaN where nobody marked anything."""
+    """Each test of one ranking; NaN where nothing was marked."""
     reading, marked, is_token = group.reading, group.is_marked, group.reading.is_token
     k = np.full(len(marked), group.settings.rationale_words or 1)
     top = choose_top(ranking, reading.is_token, k)

@@ -13,9 +13,10 @@ The modules beside this one are its members. Arrays are padded to the longest do
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, TypeVar
 
@@ -27,6 +28,7 @@ from torch import Tensor
 
 from heedful.auditing.metrics.divergence import js_divergence
 from heedful.auditing.metrics.log_odds import SMALLEST
+from heedful.auditing.subjects.variants import KeptWords, KnownVariants, OfVariants, Sources
 from heedful.counterfactual import Counterfactual
 from heedful.counterfactual.adversarial import Adversarial
 from heedful.counterfactual.baselines import Permuted, uniform
@@ -45,6 +47,9 @@ IsToken = Bool[ndarray, "documents words"]
 Attentions = Float[ndarray, "documents attentions words"]
 Probabilities = Float[ndarray, "documents classes"]
 States = Float[ndarray, "documents words size"]
+Offsets = Int[ndarray, "_ 2"]  # of a document's words, in its own characters
+Write = Callable[[str, Offsets, Bool[ndarray, " _"]], str]
+"""A text, its words and which of them are kept -> the text with only these."""
 AnySubject = TypeVar("AnySubject", bound="Subject")
 TEXTS_AT_ONCE = 256
 
@@ -57,10 +62,13 @@ class Reading:
     is_token: IsToken
     weights: Words  # what the subject shows as its attention
     probabilities: Probabilities
-    offsets: tuple[Int[ndarray, "_ 2"], ...]  # of each document's words, in its own characters
+    offsets: tuple[Offsets, ...]
     inner: Any = None  # whatever the subject wants to find again
     cut: int = 0  # documents of which only the first words were read
     is_withheld: Bool[ndarray, " documents"] | None = None  # shown without a heat map; None: none
+    known: defaultdict[object, KnownVariants] = field(  # what was predicted, by judge
+        default_factory=lambda: defaultdict(KnownVariants)
+    )
 
     @property
     def prediction(self) -> Int[ndarray, " documents"]:
@@ -77,8 +85,24 @@ class Reading:
         """The same weight for every word of a document."""
         return self.is_token / np.maximum(self.is_token.sum(axis=1, keepdims=True), 1)
 
+    @property
+    def without_one(self) -> tuple[Sources, KeptWords]:
+        """For each word, in order: its document, and all words of it but this one."""
+        rows, places = np.nonzero(self.is_token)
+        is_kept = self.is_token[rows]
+        is_kept[np.arange(len(rows)), places] = False
+        return rows, is_kept
+
+    def written(self, document: Sources, is_kept: KeptWords, write: Write) -> list[str]:
+        """Texts of documents with only the kept words left in them."""
+        rows = zip(document.tolist(), is_kept, strict=True)
+        return [
+            write(self.texts[row], self.offsets[row], kept[: len(self.offsets[row])])
+            for row, kept in rows
+        ]
+
     def permuted(self, count: int, rng: np.random.Generator) -> Attentions:
-        """The shown weights dealt out anew among the words of their document, `count` times."""
+        """The shown weights permuted among the words of their document, `count` times."""
         keys = rng.random((len(self.weights), count, self.weights.shape[1]))
         order = np.where(self.is_token[:, None], keys, 2.0).argsort(axis=-1)
         return np.take_along_axis(self.weights[:, None], order, axis=-1)
@@ -97,7 +121,7 @@ class Reading:
 
 
 class Judge(ABC):
-    """Whoever predicts from some of the words of a reading."""
+    """Anything that predicts from some of the words of a reading."""
 
     smallest: ClassVar[float] = SMALLEST  # probability that it tells from 0
 
@@ -106,22 +130,14 @@ class Judge(ABC):
         """Probabilities of the whole documents."""
 
     @abstractmethod
-    def predict_kept(
-        self,
-        reading: Reading,
-        document: Int[ndarray, " variants"],
-        is_kept: Bool[ndarray, "variants words"],
-    ) -> Float[ndarray, "variants classes"]:
+    def predict_kept(self, reading: Reading, document: Sources, is_kept: KeptWords) -> OfVariants:
         """Probabilities of documents of a reading with only the kept words left in them."""
 
     def without_each(self, reading: Reading) -> Float[ndarray, "documents words classes"]:
         """For each word, the probabilities of its document without it; 0 where there is none."""
-        rows, places = np.nonzero(reading.is_token)
-        is_kept = reading.is_token[rows]
-        is_kept[np.arange(len(rows)), places] = False
-        found = self.predict_kept(reading, rows, is_kept)
+        found = self.predict_kept(reading, *reading.without_one)
         without = np.zeros((*reading.is_token.shape, found.shape[-1]))
-        without[rows, places] = found
+        without[reading.is_token] = found
         return without
 
 
@@ -137,7 +153,7 @@ class Subject(Judge):
 
     @property
     def replacement(self) -> str:
-        """A word that tells it nothing, to put in place of others; nothing if there is none."""
+        """An uninformative word to put in place of others; empty if there is none."""
         return ""
 
     @property
@@ -158,7 +174,7 @@ class Subject(Judge):
 
     @property
     def identity(self) -> Mapping[str, object]:
-        """What tells it from every other subject, so that another one's audit is not resumed."""
+        """What distinguishes it from other subjects, so that another one's audit is not resumed."""
         return {}
 
     def describe(self) -> Mapping[str, object]:
@@ -221,7 +237,7 @@ class Subject(Judge):
 
 
 class SeenReading(Seen):
-    """A reading as anybody sees it from outside: its weights, and predictions from some words."""
+    """A reading as seen from outside: its weights, and predictions from some words."""
 
     def __init__(self, judge: Judge, reading: Reading) -> None:
         self.judge, self.reading = judge, reading
@@ -279,7 +295,7 @@ class DecidesFromOutside(Decides):
     """One whose inside is not known: of other attentions only an adversary's are sought in it."""
 
     def otherwise(self, reading: Reading, counterfactual: Counterfactual, seed: int) -> Attentions:
-        """Uniform weights, the shown ones dealt out anew, or what an adversary finds."""
+        """Uniform weights, the shown ones permuted, or what an adversary finds."""
         if counterfactual is uniform:
             return reading.even[:, None]
         if isinstance(counterfactual, Permuted):

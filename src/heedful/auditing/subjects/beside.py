@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float
 from numpy import ndarray
 
 from heedful.auditing.subjects.base import (
@@ -13,6 +13,7 @@ from heedful.auditing.subjects.base import (
     Subject,
     Words,
 )
+from heedful.auditing.subjects.variants import KeptWords, OfVariants, Sources
 from heedful.counterfactual import Counterfactual
 
 
@@ -48,12 +49,7 @@ class Beside(Subject):
         """As the other subject."""
         return self.behind.judged(reading)
 
-    def predict_kept(
-        self,
-        reading: Reading,
-        document: Int[ndarray, " variants"],
-        is_kept: Bool[ndarray, "variants words"],
-    ) -> Float[ndarray, "variants classes"]:
+    def predict_kept(self, reading: Reading, document: Sources, is_kept: KeptWords) -> OfVariants:
         """As the other subject."""
         return self.behind.predict_kept(reading, document, is_kept)
 

@@ -10,6 +10,7 @@ from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
 from heedful.auditing.subjects.base import (
+    TEXTS_AT_ONCE,
     Attentions,
     Decides,
     KnowsWords,
@@ -18,6 +19,7 @@ from heedful.auditing.subjects.base import (
     ShowsStates,
     States,
 )
+from heedful.auditing.subjects.variants import KeptWords, OfVariants, Sources
 from heedful.counterfactual import Counterfactual
 from heedful.errors import ConfigError
 from heedful.importance.deletion import logits_without_each
@@ -138,20 +140,31 @@ class ClassifierSubject(Decides, ShowsStates, KnowsWords):
         withheld = self.trained.decided(texts, by_attention).withheld
         return np.array([bool(why) for why in withheld])
 
-    def predict_kept(
-        self,
-        reading: Reading,
-        document: Int[ndarray, " variants"],
-        is_kept: Bool[ndarray, "variants words"],
-    ) -> Float[ndarray, "variants classes"]:
+    def predict_kept(self, reading: Reading, document: Sources, is_kept: KeptWords) -> OfVariants:
         """Probabilities of shortened documents, the deleted words physically gone."""
         batch, _ = reading.inner
+        is_kept = is_kept & reading.is_token[document]
 
-        def run(rows: Int[ndarray, " rows"]) -> Float[ndarray, "rows classes"]:
-            logits = logits_of_kept(self.model, batch, document[rows], is_kept[rows], self._note)
-            return logits.double().softmax(dim=-1).cpu().numpy()
+        def predict(unknown: Int[ndarray, " rows"]) -> Float[ndarray, "rows classes"]:
+            documents, kept = document[unknown], is_kept[unknown]
 
-        return self._rounded.read(run, len(document))
+            def run(some: Int[ndarray, " some"]) -> Float[ndarray, "some classes"]:
+                logits = logits_of_kept(self.model, batch, documents[some], kept[some], self._note)
+                return logits.double().softmax(dim=-1).cpu().numpy()
+
+            return self._rounded.read(run, len(unknown))
+
+        return reading.known[self](document, is_kept, predict)
+
+    def predict_texts(self, texts: Sequence[str]) -> Probabilities:
+        """Probabilities of any texts; what else a reading holds is left out: it takes time."""
+        parts = [np.empty((0, len(self.classes)))]
+        for start in range(0, len(texts), TEXTS_AT_ONCE):
+            batch = self.trained.batches(texts[start : start + TEXTS_AT_ONCE]).whole()
+            with torch.no_grad():
+                logits = self.model(batch).logits
+            parts.append(logits.double().softmax(dim=-1).cpu().numpy())
+        return np.concatenate(parts)
 
     def without_each(self, reading: Reading) -> Float[ndarray, "documents words classes"]:
         """Probabilities without each word, by the exact shortcuts that the encoder allows."""
@@ -160,7 +173,10 @@ class ClassifierSubject(Decides, ShowsStates, KnowsWords):
         batch, _ = reading.inner
         with torch.no_grad():
             logits = logits_without_each(self.model, batch)
-        return logits.double().softmax(dim=-1).cpu().numpy()
+        without = logits.double().softmax(dim=-1).cpu().numpy()
+        rows, is_kept = reading.without_one
+        reading.known[self].add(rows, is_kept, without[reading.is_token])
+        return without
 
     def _note(self, note: str) -> None:
         self._memory_notes[note] = None

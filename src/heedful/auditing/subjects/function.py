@@ -3,10 +3,11 @@
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Int
 from numpy import ndarray
 
 from heedful.auditing.subjects.base import Probabilities, Reading, Subject
+from heedful.auditing.subjects.variants import KeptWords, OfVariants, Sources
 from heedful.errors import DataError, counted
 from heedful.training.task import Label
 from heedful.training.trained import WordWeights
@@ -45,19 +46,9 @@ class PlainSubject(Subject):
         offsets = tuple(words.offsets for words in shown)
         return Reading(tuple(texts), is_token, weights, probabilities, offsets)
 
-    def predict_kept(
-        self,
-        reading: Reading,
-        document: Int[ndarray, " variants"],
-        is_kept: Bool[ndarray, "variants words"],
-    ) -> Float[ndarray, "variants classes"]:
+    def predict_kept(self, reading: Reading, document: Sources, is_kept: KeptWords) -> OfVariants:
         """The function on the kept words, one blank between two."""
-        shortened = []
-        for number, kept in zip(document.tolist(), is_kept, strict=True):
-            text, offsets = reading.texts[number], reading.offsets[number]
-            spans = offsets[kept[: len(offsets)]].tolist()
-            shortened.append(" ".join(text[start:end] for start, end in spans))
-        return self._predict(shortened)
+        return self._predict(reading.written(document, is_kept, blank_separated))
 
     def _predict(self, texts: list[str]) -> Probabilities:
         if not texts:  # a function written for texts need not take none
@@ -73,6 +64,13 @@ class PlainSubject(Subject):
         if not (found >= 0).all() or not np.allclose(found.sum(axis=1), 1, atol=1e-3):
             raise DataError("predict should give probabilities: rows of numbers that sum to 1.")
         return found
+
+
+def blank_separated(
+    text: str, offsets: Int[ndarray, "words 2"], is_kept: Bool[ndarray, " words"]
+) -> str:
+    """The kept words of a text, one blank between two."""
+    return " ".join(text[start:end] for start, end in offsets[is_kept].tolist())
 
 
 def _checked_weights(shown: object, texts: Sequence[str]) -> list[WordWeights]:

@@ -7,10 +7,11 @@ differently, so a word of the judge goes when the subject's words that cover it 
 from functools import lru_cache
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Int
 from numpy import ndarray
 
 from heedful.auditing.subjects.base import Judge, Probabilities, Reading
+from heedful.auditing.subjects.variants import KeptWords, OfVariants, Sources
 from heedful.errors import ConfigError
 from heedful.model.sequence_classifier import SequenceClassifier
 from heedful.model.word_subsets import logits_of_kept
@@ -36,12 +37,7 @@ class TrainedJudge(Judge):
         """Probabilities of the whole documents."""
         return self.trained.probabilities(reading.texts).astype(np.float64)
 
-    def predict_kept(
-        self,
-        reading: Reading,
-        document: Int[ndarray, " variants"],
-        is_kept: Bool[ndarray, "variants words"],
-    ) -> Float[ndarray, "variants classes"]:
+    def predict_kept(self, reading: Reading, document: Sources, is_kept: KeptWords) -> OfVariants:
         """Probabilities of the documents without the judge's words that fell to the deletion."""
         batch, offsets = self._read(reading.texts)
         kept = np.ones((len(document), batch.is_token.shape[1]), dtype=bool)
@@ -72,19 +68,9 @@ class OriginalJudge(Judge):
         """Probabilities of the whole documents."""
         return self.original.probabilities(reading.texts).astype(np.float64)
 
-    def predict_kept(
-        self,
-        reading: Reading,
-        document: Int[ndarray, " variants"],
-        is_kept: Bool[ndarray, "variants words"],
-    ) -> Float[ndarray, "variants classes"]:
+    def predict_kept(self, reading: Reading, document: Sources, is_kept: KeptWords) -> OfVariants:
         """Probabilities of the texts written without the other words."""
-        written = [
-            only_words(
-                reading.texts[number], reading.offsets[number], kept[: len(reading.offsets[number])]
-            )
-            for number, kept in zip(document.tolist(), is_kept, strict=True)
-        ]
+        written = reading.written(document, is_kept, only_words)
         return self.original.probabilities(written).astype(np.float64)
 
 

@@ -4,10 +4,13 @@ A text with words deleted is shorter than what a model was trained on, one with 
 long and has holes. What is true of a picture should hold under both.
 """
 
-from jaxtyping import Bool, Float, Int
+from functools import partial
+
+from jaxtyping import Bool, Int
 from numpy import ndarray
 
 from heedful.auditing.subjects.base import Judge, Probabilities, Reading, Subject
+from heedful.auditing.subjects.variants import KeptWords, OfVariants, Sources
 
 
 class Replacing(Judge):
@@ -21,29 +24,21 @@ class Replacing(Judge):
         """As it read them."""
         return self.subject.judged(reading)
 
-    def predict_kept(
-        self,
-        reading: Reading,
-        document: Int[ndarray, " variants"],
-        is_kept: Bool[ndarray, "variants words"],
-    ) -> Float[ndarray, "variants classes"]:
+    def predict_kept(self, reading: Reading, document: Sources, is_kept: KeptWords) -> OfVariants:
         """Probabilities of the texts with the other words replaced."""
-        texts = [
-            replaced(reading.texts[row], reading.offsets[row], kept, self.subject.replacement)
-            for row, kept in zip(document.tolist(), is_kept, strict=True)
-        ]
-        return self.subject.predict_texts(texts)
+        replace = partial(replaced, replacement=self.subject.replacement)
+        return self.subject.predict_texts(reading.written(document, is_kept, replace))
 
 
 def replaced(
     text: str,
     offsets: Int[ndarray, "words 2"],
-    is_kept: Bool[ndarray, " _"],
+    is_kept: Bool[ndarray, " words"],
     replacement: str,
 ) -> str:
     """The text with a replacement for each word that is not kept."""
     parts, end_before = [], 0
-    for (start, end), kept in zip(offsets.tolist(), is_kept[: len(offsets)].tolist(), strict=True):
+    for (start, end), kept in zip(offsets.tolist(), is_kept.tolist(), strict=True):
         parts += [text[end_before:start], text[start:end] if kept else replacement]
         end_before = end
     return "".join([*parts, text[end_before:]])

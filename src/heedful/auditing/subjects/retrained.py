@@ -1,4 +1,4 @@
-"""Models trained anew beside the one under audit: which ones, and how they come about.
+"""Models retrained for comparison with the one under audit: which ones, and how they are made.
 
 A question names the twins it needs as changes to the settings of the run. All of them are trained
 as jobs, in parallel and resumable, each in a run folder of its own; then questions ask them as they
@@ -69,7 +69,7 @@ class Twins:
         reasons = [reason for name, reason in self.failed.items() if name.startswith(prefix)]
         if reasons:
             return f"the models it takes could not be trained: {reasons[0]}"
-        return "it takes models trained anew: --deep trains them"
+        return "it needs retrained models: --deep trains them"
 
 
 def as_trained(run: Settings) -> dict[str, Any]:
@@ -184,7 +184,7 @@ def twin_job(
     answers: Path,
     device: str,
 ) -> Job:
-    """The training of a twin, after that of the twin it works on, which stands beside it."""
+    """The training of a twin, after that of the twin it works on, whose folder is beside it."""
     arguments: dict[str, Any] = {"task": task, "settings": run_settings.with_(**twin.changes)}
     places = {"run": str(run.absolute()), "device": device}  # where, which is no part of what
     after = () if twin.base in (None, ITSELF) else (twin.base,)

@@ -40,6 +40,7 @@ Scores = Float[Tensor, "batch tokens"]
 Drawn = Float[Tensor, "batch drawn"]
 Places = Int[Tensor, "batch drawn"]
 IsDrawn = Bool[Tensor, "batch drawn"]
+LabelShares = Float[Tensor, " classes"]
 Loss = Float[Tensor, ""]
 
 # Weights of rank, keep, drop and away. What is fine-tuned learns in few and small steps.
@@ -340,11 +341,7 @@ def keep(
 
 
 def drop(
-    model: AttentionClassifier,
-    batch: Batch,
-    trace: Trace,
-    is_top: IsToken,
-    of_label: Float[Tensor, " classes"],
+    model: AttentionClassifier, batch: Batch, trace: Trace, is_top: IsToken, of_label: LabelShares
 ) -> Loss:
     """KL(shares of the labels | p) of the texts without their top words, in nats."""
     rest = batch.is_token & ~is_top
@@ -352,11 +349,7 @@ def drop(
 
 
 def away(
-    model: AttentionClassifier,
-    batch: Batch,
-    trace: Trace,
-    is_top: IsToken,
-    of_label: Float[Tensor, " classes"],
+    model: AttentionClassifier, batch: Batch, trace: Trace, is_top: IsToken, of_label: LabelShares
 ) -> Loss:
     """The same of the states as they are, with all weight spread evenly over the other words."""
     rest = batch.is_token & ~is_top
@@ -365,7 +358,7 @@ def away(
 
 
 def from_shares(
-    of_label: Float[Tensor, " classes"], logits: Float[Tensor, "batch classes"], batch: Batch
+    of_label: LabelShares, logits: Float[Tensor, "batch classes"], batch: Batch
 ) -> Loss:
     """Mean KL(shares of the labels | p) of some logits, each document counted by its weight."""
     log_p = logits.log_softmax(dim=-1)

@@ -36,7 +36,7 @@ class MaskNeutral(Recipe):
 
     objective = mean of w * cross_entropy,  w = P(label) / q(label | pattern of the weights)
 
-    q is fitted anew before each epoch, never on the document it speaks of. Under these weights the
+    q is fitted again before each epoch, never on the document it predicts. Under these weights the
     label cannot be guessed from the pattern, so reading it there does not pay. w is kept between
     `lowest` and `highest` and normalised within each label. Attention itself learns from unweighted
     documents unless `weighs_attention`. The last epoch is kept: the best on dev, where documents

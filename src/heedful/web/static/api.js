@@ -46,7 +46,7 @@ async function reach(path, body, signal) {
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new Problem(
-      "The server does not answer. If it was stopped, start it again with heedful serve; this page goes on by itself.",
+      "The server does not answer. If it was stopped, start it again with heedful serve; this page reconnects by itself.",
       "offline",
     );
   }

@@ -111,7 +111,7 @@ async function refresh() {
   try {
     const found = await ask("/api/served");
     if (served && served.started !== found.started)
-      tell("restart", "The server was started anew since this page was opened.", {
+      tell("restart", "The server was restarted since this page was opened.", {
         action: { label: "Reload", run: () => location.reload() },
       });
     served = found;
@@ -141,7 +141,7 @@ function tellProblems() {
   else untell("problems");
 }
 
-/** A view met a problem: whatever it was about is looked at anew. */
+/** A view met a problem: whatever it was about is loaded again. */
 window.addEventListener("problem", async ({ detail }) => {
   if (detail.kind === "offline") tell("served", detail.message, { tone: "bad" });
   else if (detail.kind === "gone") await refresh(); // what went wrong stays to be read

@@ -72,7 +72,7 @@ export function gapsOf(text, words) {
   return { before, after: signs.slice(position).join("") };
 }
 
-/** Draw the children of an element anew; focus and opened menus stay where they were. */
+/** Redraw the children of an element; focus and opened menus stay where they were. */
 export function redraw(element, ...children) {
   const stops = () => [...element.querySelectorAll("button, input, select, summary, a")];
   const focused = stops().indexOf(document.activeElement);

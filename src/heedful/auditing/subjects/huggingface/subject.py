@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
 
@@ -24,6 +24,7 @@ from heedful.auditing.subjects.huggingface.adversarial import seek
 from heedful.auditing.subjects.huggingface.model import TransformerModel
 from heedful.auditing.subjects.huggingface.seen import SeenTransformer
 from heedful.auditing.subjects.huggingface.tokenization import PieceBatch, Pieces, shortened
+from heedful.auditing.subjects.variants import KeptWords, OfVariants, Sources
 from heedful.counterfactual.adversarial import Adversarial
 from heedful.errors import ConfigError
 from heedful.importance.seen import Need
@@ -31,7 +32,7 @@ from heedful.readouts import Attended, Readout, readouts
 from heedful.readouts.pooling import pool_to_words
 from heedful.training.task import Label
 
-NOTHING_TRAINED = "it takes models trained anew, and a Hugging Face model is audited as it is"
+NOTHING_TRAINED = "it needs retrained models, and a Hugging Face model is audited as it is"
 REFUSED = {
     "grounded": "the states of a Transformer mix the whole text at every layer; none belongs to "
     "the attention that is read out",
@@ -120,12 +121,7 @@ class TransformerSubject(Subject):
             cut=sum(some.is_cut for some in pieces),
         )
 
-    def predict_kept(
-        self,
-        reading: Reading,
-        document: Int[ndarray, " variants"],
-        is_kept: Bool[ndarray, "variants words"],
-    ) -> Float[ndarray, "variants classes"]:
+    def predict_kept(self, reading: Reading, document: Sources, is_kept: KeptWords) -> OfVariants:
         """Probabilities of the texts written without the other words."""
         pieces: list[Pieces] = reading.inner
         written = [

@@ -85,7 +85,7 @@ class PieceCutter:
 
     @property
     def replacement(self) -> str:
-        """What stands for a word that is not told: the mask, or the unknown word."""
+        """The token to put in place of a word: the mask, or else the unknown token."""
         token = self.tokenizer.mask_token or self.tokenizer.unk_token or ""
         return str(token)
 

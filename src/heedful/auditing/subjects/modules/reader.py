@@ -78,7 +78,7 @@ class ModuleReader:
             yield Part(rows, some, self.read(some))
 
     def again(self, part: Part) -> Part:
-        """The same documents, read anew."""
+        """The same documents, read again."""
         return replace(part, trace=self.read(part.documents))
 
     def read(self, documents: WordLists) -> ModuleTrace:
@@ -122,7 +122,7 @@ class ModuleReader:
         if len(documents[-1]) < len(documents[0]):
             check_same(
                 self.read(documents[-1:]).logits.softmax(dim=-1), usual[-1:], documents[-1:],
-                "a document should be read the same whatever stands beside it; {text} gets {one} "
-                "beside longer ones and {other} alone. Mask or pack the padding, or read documents "
-                "one by one in the adapter."
+                "a document should be read the same whatever else is in its batch; {text} gets "
+                "{one} beside longer ones and {other} alone. Mask or pack the padding, or read "
+                "documents one by one in the adapter."
             )  # fmt: skip

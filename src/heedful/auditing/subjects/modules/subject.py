@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor
 
@@ -23,12 +23,13 @@ from heedful.auditing.subjects.base import (
 from heedful.auditing.subjects.modules.adapter import ModuleAdapter, places_of_words
 from heedful.auditing.subjects.modules.reader import STAND_IN, ModuleReader, Part
 from heedful.auditing.subjects.modules.seen import SeenModule, given, state_gradient_lengths
+from heedful.auditing.subjects.variants import KeptWords, OfVariants, Sources
 from heedful.counterfactual.adversarial import Adversarial
 from heedful.model.digest import weights_digest
 from heedful.text.documents import fingerprints
 
 CELLS_AT_ONCE = 2**24  # numbers of states that are held together under many attentions
-NOTHING_TRAINED = "it takes models trained anew, and a module is audited as it is"
+NOTHING_TRAINED = "it needs retrained models, and a module is audited as it is"
 NO_EMBEDDINGS = "its adapter shows no embeddings, which states are compared with"
 
 
@@ -53,7 +54,7 @@ class ModuleSubject(DecidesFromOutside, ShowsStates):
         return {"model": weights_digest(self.adapter.module)}
 
     def refuses(self, question: str) -> str:
-        """What takes models trained anew, or embeddings where there are none."""
+        """What needs retrained models, or embeddings where there are none."""
         if question == "grounded" and not self.shows_embeddings:
             return NO_EMBEDDINGS
         return NOTHING_TRAINED if question in ("needed", "stable") else ""
@@ -87,12 +88,7 @@ class ModuleSubject(DecidesFromOutside, ShowsStates):
             inner=(documents, parts),
         )
 
-    def predict_kept(
-        self,
-        reading: Reading,
-        document: Int[ndarray, " variants"],
-        is_kept: Bool[ndarray, "variants words"],
-    ) -> Float[ndarray, "variants classes"]:
+    def predict_kept(self, reading: Reading, document: Sources, is_kept: KeptWords) -> OfVariants:
         """Probabilities of the words that are kept."""
         documents, _ = reading.inner
         shortened = [
