@@ -14,6 +14,7 @@ from torch import Tensor
 from heedful.config import at_least
 from heedful.importance.base import Importance, importances
 from heedful.importance.seen import (
+    Held,
     Need,
     Part,
     Pass,
@@ -33,7 +34,7 @@ def gradient_times_input(seen: Seen) -> TokenScores:
 
     importance_t = < d logit_target / d embedded_t , embedded_t >
     """
-    return _by_embeddings(seen, of_target, _product)
+    return by_embeddings(seen, of_target, product)
 
 
 @importances.register("gradient-x-input-held", needs=[Need.EMBEDDINGS, Need.HELD_ATTENTION])
@@ -42,7 +43,7 @@ def gradient_times_input_held(seen: Seen) -> TokenScores:
 
     importance_t = < d p_target / d embedded_t , embedded_t >,  weights constant
     """
-    return _by_embeddings(seen, target_probability, _product, is_held=True)
+    return by_embeddings(seen, target_probability, product, held="attention")
 
 
 @importances.register("gradient-norm", needs=[Need.EMBEDDINGS])
@@ -54,7 +55,7 @@ def gradient_norm(seen: Seen) -> TokenScores:
     For Hugging Face models it is that of the target logit, summed over the pieces of a word.
     """
     value = of_target if seen.of == "logits" else target_probability
-    return _by_embeddings(seen, value, lambda slope, embedded: slope.norm(dim=-1))
+    return by_embeddings(seen, value, lambda slope, embedded: slope.norm(dim=-1))
 
 
 @importances.register("state-gradient-norm", needs=[Need.STATES])
@@ -122,26 +123,27 @@ class IntegratedGradients(Importance):
             slope = share * gradient(of_target(found.logits, part.target), found.embedded)
             total = slope if total is None else total + slope
         assert total is not None  # there is at least one step
-        return _product(total, found.own)
+        return product(total, found.own)
 
 
-def _by_embeddings(
+def by_embeddings(
     seen: Seen,
     value: Callable[[Tensor, Tensor], Tensor],
     score: Callable[[Vectors, Vectors], PositionScores],
     *,
-    is_held: bool = False,
+    held: Held = "nothing",
 ) -> TokenScores:
     """`score` of the gradient of a value with respect to the embeddings, and of these."""
 
     def of_part(part: Part) -> PositionScores:
-        found = part.run(is_held=is_held)
+        found = part.run(held=held)
         return score(gradient(value(found.logits, part.target), found.embedded), found.embedded)
 
     return seen.by_parts(of_part)
 
 
-def _product(slope: Vectors, embedded: Vectors) -> PositionScores:
+def product(slope: Vectors, embedded: Vectors) -> PositionScores:
+    """Of each position's gradient and vector."""
     return (slope * embedded).sum(dim=-1)
 
 

@@ -17,6 +17,8 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from heedful.auditing.subjects.huggingface.answer_cache import RememberedAnswers
 from heedful.auditing.subjects.huggingface.attention import (
+    HALF,
+    LOOSE,
     CannotWatch,
     Imposition,
     Watch,
@@ -33,6 +35,7 @@ from heedful.auditing.subjects.huggingface.tokenization import (
     Pieces,
 )
 from heedful.errors import ConfigError
+from heedful.importance.held_layers import unexplained
 from heedful.model.digest import weights_digest
 from heedful.model.precision import Precision, Rounded
 from heedful.model.pretrained import most_positions
@@ -170,6 +173,33 @@ class TransformerModel:
         batch = self.cutter.pad(self.cutter.encode(PROBE)).to(self.model.device)
         return tuple(output.squares() for output in output_maps(self.model, batch))
 
+    @cached_property
+    def embedding_layer(self) -> nn.Module:
+        """What makes vectors of words and positions; the table of words where there is none."""
+        found = getattr(self.model.base_model, "embeddings", None)
+        return found if isinstance(found, nn.Module) else self.model.get_input_embeddings()
+
+    @cached_property
+    def why_not_decomposed(self) -> str:
+        """Why a logit is not the sum of what words and biases give to it, once layers are held;
+        nothing if it is. Found out by adding up.
+        """
+        batch = self.cutter.pad(self.cutter.encode(PROBE)).to(self.model.device)
+
+        def run() -> tuple[Tensor, Float[Tensor, "batch classes"]]:
+            with as_it_was(self.model), self.embedded(layer=self.embedding_layer) as used:
+                logits = self.model(**batch.inputs).logits
+            return used[0], logits
+
+        missing = unexplained(self.model, run)
+        if missing <= LOOSE.get(self.model.dtype, HALF):
+            return ""
+        return (
+            "with attention, normalisation and activations held, what words and biases give to "
+            f"the logits of {type(self.model).__name__} does not add up to them (off by "
+            f"{missing:.0%})"
+        )
+
     def is_read(self, batch: PieceBatch) -> Bool[Tensor, "batch positions"]:
         """The positions whose state the classifier reads."""
         if self.reads == "all":
@@ -180,8 +210,13 @@ class TransformerModel:
         return order == chosen[:, None]
 
     @contextmanager
-    def embedded(self, change: Callable[[Tensor], Tensor] | None = None) -> Iterator[list[Tensor]]:
-        """Embeddings that ask for gradients, changed if wanted; they are in the list afterwards."""
+    def embedded(
+        self, change: Callable[[Tensor], Tensor] | None = None, layer: nn.Module | None = None
+    ) -> Iterator[list[Tensor]]:
+        """Embeddings that ask for gradients, changed if wanted; they are in the list afterwards.
+
+        Those of words, or the output of the `layer`.
+        """
         seen: list[Tensor] = []
 
         def ask(module: nn.Module, inputs: Any, output: Tensor) -> Tensor:
@@ -189,7 +224,8 @@ class TransformerModel:
             seen.append(given.requires_grad_())
             return seen[-1]
 
-        handle = self.model.get_input_embeddings().register_forward_hook(ask)
+        layer = self.model.get_input_embeddings() if layer is None else layer
+        handle = layer.register_forward_hook(ask)
         try:
             yield seen
         finally:

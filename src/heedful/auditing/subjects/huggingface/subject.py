@@ -58,7 +58,11 @@ class TransformerSubject(Subject):
         self.model = model
         self.readout = readout
         self.classes = tuple(classes)
-        self.gives = GIVEN if model.why_fixed else GIVEN | {Need.HELD_ATTENTION}
+        held = {
+            Need.HELD_ATTENTION: not model.why_fixed,
+            Need.HELD_LAYERS: not model.why_not_decomposed,
+        }
+        self.gives = GIVEN | {need for need, is_given in held.items() if is_given}
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -68,8 +72,10 @@ class TransformerSubject(Subject):
             f"{readouts.name_of(self.readout)} takes the lengths of values as they are: the matrix "
             f"that {type(self.model.model).__name__} sends them through was not found"
         )
+        why_not = self.model.why_not_decomposed
         return (
             *((plain,) if is_plain else ()),
+            *((f"decomposition is not available: {why_not}",) if why_not else ()),
             *self.model.rounded.notes,
             *self.model.packer.notes,
         )
