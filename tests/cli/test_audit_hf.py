@@ -309,7 +309,8 @@ def test_bad_input_is_a_sentence(heedful, documents, sentence, monkeypatch):
 
 def test_options_that_do_not_go_together_are_refused(heedful, saved, documents):
     for options, sentence in (
-        (("--deep",), "--deep: not for a Hugging Face model"),
+        (("--cores", "2"), "--cores: not for a Hugging Face model"),
+        (("--train", "sst2"), "--train, --cores and --memory go with --deep"),
         (("--judge", "other"), "--judge: not for a Hugging Face model"),
         (("--readout", "last"), "no readout named 'last'. Did you mean 'last-cls'?"),
         (("--readout", "head:layer=9"), "no layer 9: the model has 2 layers"),

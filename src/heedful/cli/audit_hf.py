@@ -43,15 +43,19 @@ def audit_transformer(
     seconds: float | None,
     fail_on: str | None,
     resume: bool,
+    deep: bool,
+    judge_texts: list[str] | None,
     commands: tuple[str, ...],
 ) -> None:
     """Audit every reading of one model on the same documents, and say which may be shown."""
     from heedful.auditing.next_step import COMMANDS
-    from heedful.auditing.questions import AuditSettings
+    from heedful.auditing.questions import BEAM_WIDTH, AuditSettings
     from heedful.auditing.run_audit import AuditPlan
     from heedful.auditing.subjects.huggingface.audit_readings import prepare_readings
     from heedful.auditing.subjects.huggingface.loading import load_transformer
+    from heedful.auditing.subjects.huggingface.masked_training import masked_judge, texts_to_learn
     from heedful.auditing.subjects.huggingface.readings import ReadingAudits, subjects_of
+    from heedful.auditing.subjects.retrained import Twins
     from heedful.cli import show
     from heedful.cli.audit_input import enter
     from heedful.model.hub import quieten
@@ -72,8 +76,22 @@ def audit_transformer(
         for sentence in [note, *notes]:
             if sentence:
                 show.note(f"note: {sentence}")
-    settings = AuditSettings(seed=seed, tolerate=tolerate, rationale_words=found[1])
+    settings = AuditSettings(
+        seed=seed,
+        tolerate=tolerate,
+        rationale_words=found[1],
+        beam_width=BEAM_WIDTH if deep else 0,
+    )
     plan = AuditPlan(settings, ask, count, seconds)
+    twins = Twins()
+    if deep and (ask is None or "telling" in ask):
+        texts, why_none = texts_to_learn(documents, settings, count, judge_texts)
+        if not quiet:
+            said = "fine-tuning a copy of the model on texts with words replaced, as a judge"
+            show.note(
+                f"note: no judge is trained on masked texts: {why_none}" if why_none else said
+            )
+        twins = masked_judge(next(iter(subjects.values())), texts, why_none)
     prepared = prepare_readings(
         loaded,
         subjects,
@@ -81,6 +99,7 @@ def audit_transformer(
         plan,
         every_head=heads,
         about={"data": data, COMMANDS: commands},
+        twins=twins,
     )
     if output is not None:
         prepared = prepared.kept_in(output)

@@ -4,6 +4,7 @@ A text with words deleted is shorter than what a model was trained on, one with 
 long and has holes. What is true of a picture should hold under both.
 """
 
+import numpy as np
 from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
@@ -11,15 +12,16 @@ from heedful.auditing.subjects.base import Judge, Probabilities, Reading, Subjec
 
 
 class Replacing(Judge):
-    """A subject that reads its own replacement for every word that is not kept."""
+    """A subject that reads a replacement for every word that is not kept."""
 
-    def __init__(self, subject: Subject) -> None:
+    def __init__(self, subject: Subject, replacement: str) -> None:
         self.subject = subject
+        self.replacement = replacement
         self.smallest = subject.smallest  # type: ignore[misc]
 
     def judged(self, reading: Reading) -> Probabilities:
-        """As it read them."""
-        return self.subject.judged(reading)
+        """As the reading has them."""
+        return reading.probabilities
 
     def predict_kept(
         self,
@@ -29,7 +31,7 @@ class Replacing(Judge):
     ) -> Float[ndarray, "variants classes"]:
         """Probabilities of the texts with the other words replaced."""
         texts = [
-            replaced(reading.texts[row], reading.offsets[row], kept, self.subject.replacement)
+            replaced(reading.texts[row], reading.offsets[row], kept, self.replacement)
             for row, kept in zip(document.tolist(), is_kept, strict=True)
         ]
         return self.subject.predict_texts(texts)
@@ -47,3 +49,11 @@ def replaced(
         parts += [text[end_before:start], text[start:end] if kept else replacement]
         end_before = end
     return "".join([*parts, text[end_before:]])
+
+
+def randomly_replaced(
+    text: str, offsets: Int[ndarray, "words 2"], replacement: str, rng: np.random.Generator
+) -> str:
+    """The text with a replacement for a random share of its words: none to all of them."""
+    is_kept = rng.random(len(offsets)) >= rng.random()
+    return replaced(text, offsets, is_kept, replacement)

@@ -5,6 +5,7 @@ under other weights, gradients. Packed by length, so that little is padding; not
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -42,6 +43,7 @@ from heedful.model.pretrained import most_positions
 from heedful.readouts import Attended, Readout
 from heedful.readouts.base import Squares
 
+SAME = 1e-4  # probabilities that differ by less are equal but for rounding
 CELLS_AT_ONCE = 2**25  # of all attention matrices that are kept at a time
 PROBE = ("some words to find out how the model reads", "two words")
 
@@ -76,6 +78,14 @@ class TransformerModel:
     def probabilities(self, texts: Sequence[str]) -> Probabilities:
         """Class probabilities of each text; most that come again are not computed again."""
         return self._remembered(texts, self._predict)
+
+    def probabilities_of_pieces(self, pieces: Sequence[Pieces]) -> Probabilities:
+        """The same of texts in pieces, some of which may be hidden from attention."""
+        named = {_key(some): some for some in pieces}
+        return self._remembered(
+            [_key(some) for some in pieces],
+            lambda keys: self._predict_pieces([named[key] for key in keys]),
+        )
 
     def attend(
         self,
@@ -180,6 +190,25 @@ class TransformerModel:
         return found if isinstance(found, nn.Module) else self.model.get_input_embeddings()
 
     @cached_property
+    def hides_words(self) -> bool:
+        """Whether a word that is hidden from attention has no say: another one in its place changes
+        nothing. A classifier that reads the states of words would still read that of a hidden one.
+        """
+        if "attention_mask" not in self.cutter.names:
+            return False
+        (pieces,) = self.cutter.cut(PROBE[:1])
+        numbers, words = pieces.inputs["input_ids"], len(pieces.offsets)
+        taken = {*numbers, *self.cutter.tokenizer.all_special_ids}
+        other = next((n for n in range(len(self.cutter.tokenizer)) if n not in taken), numbers[-1])
+        variants = []
+        for word in (0, words - 1):
+            hidden = pieces.with_hidden(np.arange(words) == word)
+            swapped = np.where(pieces.word_of == word, other, numbers).tolist()
+            variants += [hidden, replace(hidden, inputs={**hidden.inputs, "input_ids": swapped})]
+        found = np.stack(self._predict_pieces(variants))
+        return bool(np.abs(found[::2] - found[1::2]).max() < SAME)
+
+    @cached_property
     def why_not_decomposed(self) -> str:
         """Why a logit is not the sum of what words and biases give to it, once layers are held;
         nothing if it is. Found out by adding up.
@@ -232,8 +261,9 @@ class TransformerModel:
             handle.remove()
 
     def _predict(self, texts: list[str]) -> list[Float[ndarray, " classes"]]:
-        pieces = self.cutter.encode(texts)
+        return self._predict_pieces(self.cutter.encode(texts))
 
+    def _predict_pieces(self, pieces: Sequence[Pieces]) -> list[Float[ndarray, " classes"]]:
         def run(batch: PieceBatch, _: Rows) -> list[Tensor]:
             return list(probabilities_of(self.model(**batch.inputs).logits))
 
@@ -283,6 +313,11 @@ class TransformerModel:
             )
         attended, _ = self.attended(batch)
         return len(attended.weights), attended.weights[0].shape[1]
+
+
+def _key(pieces: Pieces) -> str:
+    """A text and what is hidden of it."""
+    return f"{pieces.text}\0{''.join(map(str, pieces.inputs['attention_mask']))}"
 
 
 def probabilities_of(logits: Float[Tensor, "batch classes"]) -> Float[Tensor, "batch classes"]:

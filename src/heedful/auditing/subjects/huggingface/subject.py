@@ -16,11 +16,13 @@ from torch import Tensor
 from heedful.auditing.subjects.base import (
     Attentions,
     DecidesFromOutside,
+    Judge,
     Probabilities,
     Reading,
     Subject,
 )
 from heedful.auditing.subjects.huggingface.adversarial import seek
+from heedful.auditing.subjects.huggingface.masking import Masking
 from heedful.auditing.subjects.huggingface.model import TransformerModel
 from heedful.auditing.subjects.huggingface.seen import SeenTransformer
 from heedful.auditing.subjects.huggingface.tokenization import PieceBatch, Pieces, shortened
@@ -93,6 +95,11 @@ class TransformerSubject(Subject):
     def replacement(self) -> str:
         """The mask of its tokenizer, or its unknown word."""
         return self.model.cutter.replacement
+
+    @property
+    def masking(self) -> Judge | None:
+        """Itself with words hidden from attention, where a hidden word has no say."""
+        return Masking(self.model) if self.model.hides_words else None
 
     def predict_texts(self, texts: Sequence[str]) -> Probabilities:
         """Probabilities of any texts."""
