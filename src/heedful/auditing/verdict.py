@@ -16,7 +16,9 @@ What a heat map claims: these words, in this order, are what the decision rests 
 
     true pictures   telling    in at most 15% of the documents the top words matter less than half
                                as much as the best words that could be found (--tolerate), words
-                               deleted, and on a sample also replaced by an unknown word
+                               deleted, and on a sample also replaced by an unknown word, hidden
+                               from the attention of a Transformer, and, in deep audits, replaced
+                               for a judge that was trained on such texts
     look away       decisive   at most 45% of the decision, in log-odds, reaches the output past
                                the weights; asked where a model can decide with other weights, and
                                judged for attention over the words' own states, not for readings of

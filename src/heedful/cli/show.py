@@ -142,9 +142,9 @@ def audited(audit: "Audit") -> Iterator[Text]:
         yield Text(f"  {answer.asks}", style="dim")
         for test in answer.tests:
             yield Text(f"  {_test_line(test)}")
+            yield Text(f"    {_right_line(test, audit)}", style="dim")
             if test.note and not np.isnan(test.score.ceiling):
                 yield Text(f"    {one_line(test.note)}", style="dim")
-            yield Text(f"    {_right_line(test, audit)}", style="dim")
         for fact in audit.evidence.get("facts", ()):
             if fact["question"] == answer.question:
                 yield Text(f"  {_fact_line(fact)}", style="dim")

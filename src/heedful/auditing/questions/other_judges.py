@@ -81,7 +81,9 @@ OTHER_WAYS = (
             needs_retraining=True,
         ),
         _trained,
-        lambda subject: f"words replaced by {subject.replacement} for a judge trained on that",
+        lambda subject: (
+            f"words replaced by {subject.replacement} for a judge trained on such texts"
+        ),
     ),
 )
 

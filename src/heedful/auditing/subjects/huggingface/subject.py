@@ -22,7 +22,6 @@ from heedful.auditing.subjects.base import (
     Subject,
 )
 from heedful.auditing.subjects.huggingface.adversarial import seek
-from heedful.auditing.subjects.huggingface.masking import Masking
 from heedful.auditing.subjects.huggingface.model import TransformerModel
 from heedful.auditing.subjects.huggingface.seen import SeenTransformer
 from heedful.auditing.subjects.huggingface.tokenization import PieceBatch, Pieces, shortened
@@ -185,6 +184,34 @@ class DecidingTransformer(TransformerSubject, DecidesFromOutside):
     def sought(self, reading: Reading, search: Adversarial, seed: int) -> Attentions:
         """What an adversary finds."""
         return seek(self.model, self.readout, search, reading, seed)
+
+
+class Masking(Judge):
+    """A model that cannot attend to the words that are not kept; all others keep their positions.
+
+    A text without the word has no hole, but positions that move up: models may mind either.
+    """
+
+    def __init__(self, model: TransformerModel) -> None:
+        self.model = model
+
+    def judged(self, reading: Reading) -> Probabilities:
+        """As the reading has them."""
+        return reading.probabilities
+
+    def predict_kept(
+        self,
+        reading: Reading,
+        document: Int[ndarray, " variants"],
+        is_kept: Bool[ndarray, "variants words"],
+    ) -> Float[ndarray, "variants classes"]:
+        """Probabilities of the texts with the other words hidden."""
+        pieces: Sequence[Pieces] = reading.inner
+        hidden = [
+            pieces[row].with_hidden(~kept)
+            for row, kept in zip(document.tolist(), is_kept, strict=True)
+        ]
+        return self.model.probabilities_of_pieces(hidden)
 
 
 def subject_of(
