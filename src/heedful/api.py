@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from heedful.auditing.conformal import RISK
 from heedful.auditing.deep import check_same_documents, twins_wanted
 from heedful.auditing.explanation import explain_with, subject_of_any
-from heedful.auditing.questions import BEAM_WIDTH, AuditSettings
+from heedful.auditing.questions import AuditSettings
 from heedful.auditing.results import Audit
 from heedful.auditing.run_audit import AuditPlan, prepare_audit
 from heedful.auditing.subjects.base import Judge, Subject
@@ -99,7 +99,7 @@ def audit(
             return found
     twins = None
     if deep is not None:
-        plan = replace(plan, settings=replace(settings, beam_width=BEAM_WIDTH))
+        plan = replace(plan, settings=settings.deepened())
         if judge is not None:
             raise DataError("a deep audit from Python judges by the model itself: drop `judge`.")
         with held(deep):

@@ -109,7 +109,7 @@ def audit(
     from dataclasses import replace
 
     from heedful.auditing.next_step import COMMANDS, healing_commands, training_commands
-    from heedful.auditing.questions import BEAM_WIDTH, AuditSettings
+    from heedful.auditing.questions import AuditSettings
     from heedful.auditing.results import Audit
     from heedful.auditing.run_audit import AuditPlan, prepare_audit
     from heedful.auditing.subjects.base import Judge
@@ -158,11 +158,9 @@ def audit(
         of_judge = TrainedJudge(Trained.load(judge, device), trained.classes)
     found, rationale_words = documents_to_audit(data, text, label, data_dir)
     found = trained.with_own_labels(found)
+    settings = AuditSettings(seed=seed, tolerate=tolerate, rationale_words=rationale_words)
     plan = AuditPlan(
-        AuditSettings(
-            seed=seed, tolerate=tolerate, rationale_words=rationale_words,
-            beam_width=BEAM_WIDTH if deep else 0,
-        ),
+        settings.deepened() if deep else settings,
         ask, documents, seconds, include_trained,
     )  # fmt: skip
     retraining = None

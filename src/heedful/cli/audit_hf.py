@@ -49,7 +49,7 @@ def audit_transformer(
 ) -> None:
     """Audit every reading of one model on the same documents, and say which may be shown."""
     from heedful.auditing.next_step import COMMANDS
-    from heedful.auditing.questions import BEAM_WIDTH, AuditSettings
+    from heedful.auditing.questions import AuditSettings
     from heedful.auditing.run_audit import AuditPlan
     from heedful.auditing.subjects.huggingface.audit_readings import prepare_readings
     from heedful.auditing.subjects.huggingface.loading import load_transformer
@@ -76,12 +76,8 @@ def audit_transformer(
         for sentence in [note, *notes]:
             if sentence:
                 show.note(f"note: {sentence}")
-    settings = AuditSettings(
-        seed=seed,
-        tolerate=tolerate,
-        rationale_words=found[1],
-        beam_width=BEAM_WIDTH if deep else 0,
-    )
+    settings = AuditSettings(seed=seed, tolerate=tolerate, rationale_words=found[1])
+    settings = settings.deepened() if deep else settings
     plan = AuditPlan(settings, ask, count, seconds)
     twins = Twins()
     if deep and (ask is None or "telling" in ask):

@@ -4,7 +4,6 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from heedful.auditing.questions.base import (
-    BEAM_WIDTH,
     AuditSettings,
     Question,
     audit_tests,
@@ -14,4 +13,4 @@ from heedful.auditing.questions.base import (
 for _module in iter_modules(__path__, prefix=f"{__name__}."):
     import_module(_module.name)
 
-__all__ = ["BEAM_WIDTH", "AuditSettings", "Question", "audit_tests", "questions"]
+__all__ = ["AuditSettings", "Question", "audit_tests", "questions"]

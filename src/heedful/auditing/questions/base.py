@@ -99,6 +99,10 @@ class AuditSettings:
         if not self.adversary_weights:
             raise ConfigError("adversary_weights should name at least one weight.")
 
+    def deepened(self) -> "AuditSettings":
+        """The same with the searches of a deep audit."""
+        return replace(self, beam_width=self.beam_width or BEAM_WIDTH)
+
     def search_in(self, subject: Subject) -> Adversarial:
         """How adversarial weights of a subject are sought."""
         is_slow = isinstance(subject, Decides) and subject.decides_slowly
