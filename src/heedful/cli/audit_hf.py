@@ -175,6 +175,8 @@ def shown(result: "ReadingAudits") -> Iterator[Text]:
 
 def _side_by_side(audits: "Mapping[str, Audit]") -> Iterator[Text]:
     """A line per reading and question, its judged or first test; then what was not asked."""
+    from heedful.cli.show import one_line
+
     width = max(map(len, audits))
     first = next(iter(audits.values()))
     for answer in first.answers:
@@ -198,6 +200,8 @@ def _side_by_side(audits: "Mapping[str, Audit]") -> Iterator[Text]:
             )
             judgement = of_reading.judgement if judged else ""
             yield Text(f"  {name:<{width}}  {test[0].name}: {number}  {judgement}".rstrip())
+            if judged and test[0].note:
+                yield Text(f"  {'':<{width}}  {one_line(test[0].note)}", style="dim")
 
 
 def _ranked(result: "ReadingAudits") -> Iterator[Text]:

@@ -34,7 +34,7 @@ def gradient_times_input(seen: Seen) -> TokenScores:
 
     importance_t = < d logit_target / d embedded_t , embedded_t >
     """
-    return by_embeddings(seen, of_target, product)
+    return _by_embeddings(seen, of_target, _product)
 
 
 @importances.register("gradient-x-input-held", needs=[Need.EMBEDDINGS, Need.HELD_ATTENTION])
@@ -43,7 +43,20 @@ def gradient_times_input_held(seen: Seen) -> TokenScores:
 
     importance_t = < d p_target / d embedded_t , embedded_t >,  weights constant
     """
-    return by_embeddings(seen, target_probability, product, held="attention")
+    return _by_embeddings(seen, target_probability, _product, held="weights")
+
+
+@importances.register("decomposition", needs=[Need.HELD_LAYERS])
+def decomposition(seen: Seen) -> TokenScores:
+    """What a word gives to the target logit, everything that is not linear held fixed.
+
+    importance_t = < d logit_target / d x_t , x_t >,  x: the output of the embedding layer;
+    attention weights, deviations of normalisation and act(z) / z constant
+
+    Together with special positions and biases they sum to the logit; biases are nobody's here
+    (DecompX, arXiv:2306.02873, shares them out). For Transformers: one pass there and back.
+    """
+    return _by_embeddings(seen, of_target, _product, held="layers")
 
 
 @importances.register("gradient-norm", needs=[Need.EMBEDDINGS])
@@ -55,7 +68,7 @@ def gradient_norm(seen: Seen) -> TokenScores:
     For Hugging Face models it is that of the target logit, summed over the pieces of a word.
     """
     value = of_target if seen.of == "logits" else target_probability
-    return by_embeddings(seen, value, lambda slope, embedded: slope.norm(dim=-1))
+    return _by_embeddings(seen, value, lambda slope, embedded: slope.norm(dim=-1))
 
 
 @importances.register("state-gradient-norm", needs=[Need.STATES])
@@ -123,10 +136,10 @@ class IntegratedGradients(Importance):
             slope = share * gradient(of_target(found.logits, part.target), found.embedded)
             total = slope if total is None else total + slope
         assert total is not None  # there is at least one step
-        return product(total, found.own)
+        return _product(total, found.own)
 
 
-def by_embeddings(
+def _by_embeddings(
     seen: Seen,
     value: Callable[[Tensor, Tensor], Tensor],
     score: Callable[[Vectors, Vectors], PositionScores],
@@ -142,8 +155,7 @@ def by_embeddings(
     return seen.by_parts(of_part)
 
 
-def product(slope: Vectors, embedded: Vectors) -> PositionScores:
-    """Of each position's gradient and vector."""
+def _product(slope: Vectors, embedded: Vectors) -> PositionScores:
     return (slope * embedded).sum(dim=-1)
 
 

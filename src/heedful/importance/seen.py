@@ -27,7 +27,7 @@ PositionScores = Float[Tensor, "batch positions"]
 Variants = Int[Tensor, " variants"]
 IsKept = Bool[Tensor, "variants tokens"]
 Of = Literal["logits", "probabilities"]
-Held = Literal["nothing", "attention", "layers"]  # constant to gradients: all that is not linear
+Held = Literal["nothing", "weights", "layers"]  # constant to gradients: attention; all not linear
 
 
 class Need(Enum):

@@ -81,7 +81,7 @@ class _Packed(Part):
 
         around: dict[Held, Callable[[], AbstractContextManager[None]]] = {
             "nothing": nullcontext,
-            "attention": lambda: watching(model, Watch(holds=True, keeps=False)),
+            "weights": lambda: watching(model, Watch(holds=True, keeps=False)),
             "layers": lambda: layers_held(model),
         }
         layer = self.model.embedding_layer if held == "layers" else None

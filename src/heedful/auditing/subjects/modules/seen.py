@@ -106,7 +106,7 @@ class _WithGradients(seen.Part):
         embedded = self.trace.embedded
         assert embedded is not None  # else neither is among what is `given`
         assert change is None
-        return seen.Pass(embedded, embedded, self._decided(is_held=held == "attention"))
+        return seen.Pass(embedded, embedded, self._decided(is_held=held == "weights"))
 
     def states(self) -> tuple[seen.Vectors, Logits]:
         """Of the trace."""
