@@ -89,7 +89,8 @@ def audit(
         if (loaded := of_anything(classifier, tokenizer, precision)) is not None:
             if deep is not None or judge is not None:
                 raise DataError(
-                    "deep and judge are not for a Hugging Face model, audited as it is."
+                    "judge is not for a Hugging Face model, audited as it is, and deep is only for "
+                    "the command line there: heedful audit hf:… --deep."
                 )
             loaded, documents, _ = loaded.with_labels_of(documents)
             subjects, _ = subjects_of(loaded, [readout])
@@ -98,6 +99,7 @@ def audit(
             return found
     twins = None
     if deep is not None:
+        plan = replace(plan, settings=settings.deepened())
         if judge is not None:
             raise DataError("a deep audit from Python judges by the model itself: drop `judge`.")
         with held(deep):

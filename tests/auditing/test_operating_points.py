@@ -158,7 +158,7 @@ def test_what_ships_can_judge():
         assert point.is_judged or point.note
         if point.is_judged:
             assert math.isfinite(point.cut)
-            for share in (point.power, point.false_alarms):
+            for share in filter(None, (point.power, point.false_alarms)):
                 assert 0 <= share.low <= share.value <= share.high <= 1
                 assert share.models > 0
     assert points.track_record

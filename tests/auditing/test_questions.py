@@ -6,9 +6,12 @@ import pytest
 import heedful
 from heedful.auditing.alternatives import what_instead
 from heedful.auditing.audit import audit
+from heedful.auditing.audit_tests import AuditTest
 from heedful.auditing.measuring import mean_rationale_words
 from heedful.auditing.questions import AuditSettings
+from heedful.auditing.questions.base import Findings, Measured
 from heedful.auditing.subjects.classifier import ClassifierSubject
+from heedful.cli import show
 from heedful.counterfactual.adversarial import Adversarial
 from heedful.text.datasets.planted import Planted
 from heedful.text.documents import Document, Documents
@@ -178,3 +181,25 @@ def test_heat_maps_show_attention_beside_what_told_most(words_only):
         assert list(document.scores) == ["attention", "leave-one-out", best]
         assert all(len(s) == len(document.offsets) for s in document.scores.values())
     assert {document.why for document in words_only.shown} >= {"drawn at random"}
+
+
+def test_a_value_clearly_beyond_its_ceiling_has_no_score_and_says_that_the_control_failed():
+    documents = Documents(Document(f"one two three number{n}", None) for n in range(40))
+    reading = a_subject({})
+    measured = Measured({"beyond": np.linspace(0.7, 0.8, 40), "near": np.full(40, 0.41)})
+    prediction = np.zeros(40, dtype=np.int64)
+    found = Findings(
+        "telling", reading, measured, prediction - 1, prediction, np.full(40, np.nan),
+        len(documents), AuditSettings(),
+    )  # fmt: skip
+    test = AuditTest("some test", "higher", "A paper", "0", "1")
+    failed, fine = (
+        found.test(test, measured.columns[name], 0.0, np.linspace(0.39, 0.41, 40), note="a note")
+        for name in ("beyond", "near")
+    )
+    assert np.isnan(failed.score.score)
+    assert failed.note == "control failed: the value lies beyond the ceiling, at 1.88; a note"
+    assert failed.score.value == pytest.approx(0.75)
+    assert fine.score.score == pytest.approx(1.025)
+    assert fine.note == "a note"
+    assert "no score, the control failed" in show._test_line(failed)

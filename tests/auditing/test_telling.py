@@ -138,7 +138,10 @@ def test_documents_whose_words_carry_no_decision_are_silent():
     assert np.isnan(found.columns["is_true_picture"]).tolist() == [False, True, True]
     test = true_pictures(found)
     assert test.score.documents == 1
-    assert test.note == "1 silent document: no words carry the decision there"
+    assert test.note == (
+        "best ranking: words alone on 100% of the documents; "
+        "1 silent document: no words carry the decision there"
+    )
 
 
 def test_sparse_attention_is_not_read_beyond_the_words_that_have_weight():

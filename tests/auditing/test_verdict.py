@@ -50,6 +50,8 @@ def test_where_no_weights_move_the_prediction_attention_is_contradicted():
         (["undecided", "contradicted", "reported"], "contradicted"),
         (["supported", "contradicted", "reported"], "undecided"),
         (["supported", "undecided"], "supported"),
+        (["undecided", "supported", "supported"], "undecided"),
+        (["undecided", "supported", "contradicted"], "undecided"),
         (["undecided", "reported"], "undecided"),
         (["reported"], "reported"),
     ],

@@ -43,12 +43,30 @@ def test_the_cuts_stand_at_the_doses_that_are_tolerated(measured):
     judged = {one.test: one for one in measured.points.points if one.is_judged}
     assert set(judged) == {
         "look away", "true pictures", "true pictures, words replaced", "word choice",
+        "true pictures, words masked", "true pictures, judge trained on masked texts",
     }  # fmt: skip
     for point in judged.values():
         assert point.tolerated == DOSES[point.dose][1]
         for kind, cut in point.cuts.items():
             assert kind in audit_tests()[point.test].judged_for
             assert cut.at(point.tolerated) == pytest.approx(cut.value, abs=1e-3)
+
+
+def test_tests_that_repeat_true_pictures_have_its_cuts_and_no_rates_of_their_own():
+    points = operating_points.shipped()
+    pictures = points.of("true pictures")
+    for name, kinds in (
+        ("true pictures, words masked", {"transformer"}),
+        ("true pictures, judge trained on masked texts", {"classifier", "transformer"}),
+    ):
+        point = points.of(name)
+        assert set(point.cuts) == kinds
+        assert all(point.cuts[kind] == pictures.cuts[kind] for kind in kinds)
+        assert point.power is point.false_alarms is point.auc is None
+        assert point.sentence(0.85) == (
+            "cut 0.85: the cut of true pictures, which measures the same share"
+        )
+        assert points.cuts_for("transformer", tolerate=0.3)[name] == pytest.approx(0.7, abs=0.01)
 
 
 def test_the_record_is_small_enough_to_commit():

@@ -12,6 +12,7 @@ import transformers
 from safetensors.torch import load_file, save_file
 
 import heedful as heedful_package
+from heedful.auditing.results import Audit
 from heedful.auditing.subjects.huggingface.subject import TransformerSubject
 from heedful.errors import EnvironmentFailure
 from tests.readouts.tiny import KINDS, planted_documents, tiny_model, tiny_tokenizer
@@ -295,7 +296,8 @@ def test_bad_input_is_a_sentence(heedful, documents, sentence, monkeypatch):
 
 def test_options_that_do_not_go_together_are_refused(heedful, saved, documents):
     for options, sentence in (
-        (("--deep",), "--deep: not for a Hugging Face model"),
+        (("--cores", "2"), "--cores: not for a Hugging Face model"),
+        (("--train", "sst2"), "--train, --cores and --memory go with --deep"),
         (("--judge", "other"), "--judge: not for a Hugging Face model"),
         (("--readout", "last"), "no readout named 'last'. Did you mean 'last-cls'?"),
         (("--readout", "head:layer=9"), "no layer 9: the model has 2 layers"),
@@ -304,6 +306,33 @@ def test_options_that_do_not_go_together_are_refused(heedful, saved, documents):
         answer = heedful("audit", f"hf:{saved}", documents, *options)
         assert answer.code == 2
         assert sentence in answer.err
+
+
+def test_a_deep_audit_trains_a_copy_as_judge_and_searches_for_both_limits(
+    heedful, saved, documents
+):
+    rows = [{"text": d.text, "label": d.label} for d in planted_documents(200, seed=11)]
+    Path("others.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    asked = ("--ask", "telling", "--readout", "last-cls", "--deep", "--train", "others.jsonl")
+    answer = heedful("audit", f"hf:{saved}", documents, "-o", "audit", *asked)
+    assert answer.code == 0, answer.err
+    assert "fine-tuning a copy of the model on texts with words replaced" in answer.err
+    assert "true pictures, words masked" in answer.out
+    assert "true pictures, judge trained on masked texts" in answer.out
+    assert "normalised comprehensiveness of attention" in answer.out
+    assert "best ranking: " in answer.out
+    (folder,) = [one for one in Path("audit").iterdir() if one.is_dir()]
+    found = Audit.load(folder)
+    assert found.settings["beam_width"] == 5
+    assert {"is_true_trained", "is_true_masked", "fall_worst order"} <= set(found.columns)
+
+
+def test_a_deep_audit_of_all_documents_says_why_no_judge_is_trained(heedful, saved, documents):
+    asked = ("--ask", "telling", "--readout", "last-cls", "--deep")
+    answer = heedful("audit", f"hf:{saved}", documents, *asked)
+    assert answer.code == 0, answer.err
+    assert "no judge is trained on masked texts: it learns from at least 100 texts" in answer.err
+    assert "judge trained on masked texts            no number  it learns from" in answer.out
 
 
 def test_readouts_go_with_hugging_face_models_only(heedful, documents):

@@ -3,17 +3,22 @@
 import pytest
 import torch
 
-from heedful.importance import importances
+from heedful.importance import Need, importances
 from tests.importance.models import a_batch, a_model, predicted
 
 every_measure = pytest.mark.parametrize("name", importances)
 ENCODERS = ["embedding", "bilstm", "transformer"]
 
 
+def encoder_for(name: str, encoder: str = "bilstm") -> str:
+    """The encoder, or a pretrained one for measures that hold its layers."""
+    return "pretrained" if Need.HELD_LAYERS in importances[name].needs else encoder
+
+
 @every_measure
 @pytest.mark.parametrize("encoder", ENCODERS)
 def test_one_finite_score_per_token_and_zero_on_padding(name, encoder):
-    model, batch = a_model(encoder=encoder), a_batch(6, 3, 1)
+    model, batch = a_model(encoder=encoder_for(name, encoder)), a_batch(6, 3, 1)
     scores = importances.make(name)(model, batch, predicted(model, batch))
     assert scores.shape == batch.token_ids.shape
     assert scores.isfinite().all()
@@ -24,11 +29,12 @@ def test_one_finite_score_per_token_and_zero_on_padding(name, encoder):
 @every_measure
 @pytest.mark.parametrize("encoder", ENCODERS)
 def test_neighbours_in_the_batch_change_nothing(name, encoder):
-    model, batch = a_model(encoder=encoder), a_batch(6, 3)
+    model, batch = a_model(encoder=encoder_for(name, encoder)), a_batch(6, 3)
     target = predicted(model, batch)
     together = importances.make(name)(model, batch, target)
     alone = a_batch(3)
     object.__setattr__(alone, "token_ids", batch.token_ids[1:, :3])
+    object.__setattr__(alone, "piece_ids", batch.piece_ids[1:, :3])
     object.__setattr__(alone, "indices", batch.indices[1:])
     single = importances.make(name)(model, alone, target[1:])
     torch.testing.assert_close(together[1:, :3], single, atol=1e-9, rtol=1e-6)
@@ -36,7 +42,7 @@ def test_neighbours_in_the_batch_change_nothing(name, encoder):
 
 @every_measure
 def test_the_model_is_left_as_it_was(name):
-    model, batch = a_model(encoder="bilstm"), a_batch(5, 2)
+    model, batch = a_model(encoder=encoder_for(name)), a_batch(5, 2)
     before = {key: value.clone() for key, value in model.state_dict().items()}
     for is_training in (True, False):
         model.train(is_training)
@@ -48,7 +54,7 @@ def test_the_model_is_left_as_it_was(name):
 
 @every_measure
 def test_with_two_classes_the_other_target_turns_the_sign(name):
-    model, batch = a_model(encoder="bilstm"), a_batch(5, 2)
+    model, batch = a_model(encoder=encoder_for(name)), a_batch(5, 2)
     ones = torch.ones(2, dtype=torch.long)
     for_one = importances.make(name)(model, batch, ones)
     for_zero = importances.make(name)(model, batch, 1 - ones)

@@ -26,6 +26,7 @@ from heedful.web.limits import TEXT_CHARACTERS
 from heedful.web.static_files import known_files
 from tests.web.conftest import trained_on
 
+NO_TRANSFORMERS = [name for name in importances if name != "decomposition"]
 TEXT = "positiveaaa neutralaaa neutralaab Neutralaac negativeaaa"
 EXPLAIN, ATTEND, REPLACE = (f"/api/runs/words/{verb}" for verb in ("explain", "attend", "replace"))
 
@@ -83,7 +84,7 @@ def test_status_never_waits(client):
 
 
 @pytest.mark.parametrize("run", ["words", "bilstm"])
-@pytest.mark.parametrize("measures", [None, ["random"], list(importances), ["attention"] * 3])
+@pytest.mark.parametrize("measures", [None, ["random"], NO_TRANSFORMERS, ["attention"] * 3])
 def test_an_explanation_is_the_librarys(client, request, run, measures):
     form = {"text": TEXT} | ({} if measures is None else {"measures": measures})
     sheet = found(client.post(f"/api/runs/{run}/explain", json=form))
@@ -100,6 +101,12 @@ def test_an_explanation_is_the_librarys(client, request, run, measures):
     assert len(sheet["agreements"]) == len(named) * (len(named) - 1) // 2
     told = [(one["measure"], one["words"]) for one in sheet["deletions"]]
     assert told == [(one.measure, list(one.words)) for one in expected.deletions]
+
+
+def test_a_measure_that_a_run_cannot_give_is_refused_in_a_sentence(client):
+    answer = client.post(EXPLAIN, json={"text": TEXT, "measures": ["decomposition"]})
+    assert "decomposition is for pretrained encoders" in answer.json()["message"]
+    assert 400 <= answer.status_code < 500
 
 
 def test_agreement_is_1_with_itself_and_has_no_sign(client):

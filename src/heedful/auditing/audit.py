@@ -71,6 +71,7 @@ def audit_within(
     request: AuditOptions,
     about: Mapping[str, dict[str, Any]],
     later: Callable[[list[str]], object] | None = None,
+    twins: Twins | None = None,
 ) -> dict[str, Audit]:
     """Audit several subjects on the same documents, as many as fit in the time of all together.
 
@@ -79,7 +80,9 @@ def audit_within(
     """
     in_memory = replace(request, parts=None)
     measuring = {
-        name: Measuring.of(Asked(subject, subject, Twins()), documents, settings, asked, in_memory)
+        name: Measuring.of(
+            Asked(subject, subject, twins or Twins()), documents, settings, asked, in_memory
+        )
         for name, subject in subjects.items()
     }
     measure_within(seconds, [*measuring.values()], request, later)

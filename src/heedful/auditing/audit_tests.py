@@ -35,5 +35,8 @@ class AuditTest:
     # and has no power of its own.
     defined_by: tuple[str, ...] = ()
     dose: str = ""  # what of a model its score measures, if that can be said as a share (`DOSES`)
+    # The test whose cuts judge it too where the zoo has none of its own: the same dose, measured
+    # another way.
+    repeats: str = ""
     judged_for: tuple[str, ...] = ("classifier", "module", "transformer", "function")
     is_settled_in_zoo: bool = True  # whether what is known of the zoo's models says how it must end

@@ -21,6 +21,7 @@ PerDocument = Float[ndarray, " documents"]
 Interval = tuple[float, float]
 
 CELLS_AT_ONCE = 2**20  # of the resampling matrix
+BEYOND = 1.1  # a score that surely lies above says that the ceiling failed as a control
 NO_INTERVAL = (float("nan"), float("nan"))
 
 
@@ -73,6 +74,11 @@ class Score:
         """Whether the ceiling lies surely on the better side of the floor: else, no power."""
         low, high = self.spread_interval
         return high < 0 if better == "lower" else low > 0
+
+    @property
+    def is_beyond_ceiling(self) -> bool:
+        """Whether the whole interval lies clearly above 1: what should be the best is not."""
+        return self.interval[0] > BEYOND
 
 
 def estimate(

@@ -79,7 +79,7 @@ class OperatingPoint:
     power: Share | None
     false_alarms: Share | None
     auc: Share | None  # of telling the two apart by score; models: of both kinds
-    note: str = ""  # why it is only reported
+    note: str = ""  # why it is only reported, or whose cut it has
     dose: str = ""  # what the cut is a dose of
     tolerated: float | None = None  # the dose that it stands at
     cuts: Mapping[str, Cut] = field(default_factory=dict)  # by kind of model, where it is judged
@@ -100,6 +100,8 @@ class OperatingPoint:
         """Its cut or why it is not judged, and how often it is right, in a line."""
         if self.is_judged and cut is not None:
             at = f"cut {cut:.3g}"
+            if self.dose and self.note:
+                return f"{at}: {self.note}"
             if self.dose and self.tolerated is not None:
                 return f"{at}: judged by its dose curve on models with a known answer"
             return f"{at}{' · ' if self.rates else ': '}{self.known}"

@@ -101,6 +101,7 @@ class Row(TypedDict, total=False):
     model: str
     k: int
     documents: int
+    share: Number
     occurrences: int
     is_on_frontier: bool
     probability_drop: Number
@@ -130,6 +131,7 @@ class Evidence(TypedDict, total=False):
     curves: list[Row]
     measures: list[Row]
     classes: list[ClassRow]
+    ceiling: list[Row]
     words: list[Row]
     frontier: list[Row]
 

@@ -170,6 +170,7 @@ class PreparedAudit:
             "judge": self.about["judge"],
             "questions": list(self.plan.questions) if self.plan.questions else "all",
             "twins": sorted(self.twins.subjects),
+            "masked_judge": self.twins.judge is not None,
             **plain(asdict(self.plan.settings)),
         }
 

@@ -16,7 +16,9 @@ What a heat map claims: these words, in this order, are what the decision rests 
 
     true pictures   telling    in at most 15% of the documents the top words matter less than half
                                as much as the best words that could be found (--tolerate), words
-                               deleted, and on a sample also replaced by an unknown word
+                               deleted, and on a sample also replaced by an unknown word, hidden
+                               from the attention of a Transformer, and, in deep audits, replaced
+                               for a judge that was trained on such texts
     look away       decisive   at most 45% of the decision, in log-odds, reaches the output past
                                the weights; asked where a model can decide with other weights, and
                                judged for attention over the words' own states, not for readings of
@@ -30,7 +32,7 @@ accuracy, in deep audits).
     contradicted   the whole interval lies below it
     undecided      otherwise, or when floor and ceiling do not separate (no power on this data), or
                    on fewer than 20 different documents; a question, if its judged tests say the
-                   opposite of each other
+                   opposite of each other, or its first one is undecided and none contradicts it
 
 Attention "may not be shown" if telling, decisive or leak-free is contradicted. It "may be shown" if
 telling is supported and so is decisive, wherever decisive is judged. Else it "has not been shown to
@@ -96,15 +98,16 @@ def judge_gain(interval: Interval, distinct: int) -> Judgement:
 
 
 def judge_question(judgements: Iterable[Judgement]) -> Judgement:
-    """What the judgements on a question's tests come to; nothing, where they say the opposite."""
+    """What the judgements on a question's tests come to; nothing, where they say the opposite.
+
+    Tests that repeat the first one in another way can contradict it, but not support in its place.
+    """
     judged = [judgement for judgement in judgements if judgement != "reported"]
     if not judged:
         return "reported"
     if {"contradicted", "supported"} <= set(judged):
         return "undecided"
-    if "contradicted" in judged:
-        return "contradicted"
-    return "supported" if "supported" in judged else "undecided"
+    return "contradicted" if "contradicted" in judged else judged[0]
 
 
 def reach_verdict(by_question: Mapping[str, Judgement | None]) -> Verdict:

@@ -20,7 +20,12 @@ from heedful.calibration.ground_truth import (
     look,
     look_exact,
 )
-from heedful.calibration.operating_point_fit import Judged, judge_elsewhere, rate_tests
+from heedful.calibration.operating_point_fit import (
+    Judged,
+    judge_elsewhere,
+    rate_tests,
+    repeated_points,
+)
 from heedful.calibration.record import Calibration
 from heedful.calibration.roc import share
 from heedful.calibration.zoo import EVIDENCE, ExactMember, Member, Zoo, read_zoo, truth_by_doses
@@ -90,7 +95,9 @@ def calibrate(
         "tolerated": {name: tolerated for name, (_, tolerated) in DOSES.items()},
         "is_quick": is_quick,
     }
-    points = OperatingPoints(tuple(one.point for one in tested), made, verdict_rates(judged))
+    measured = [one.point for one in tested]
+    every = (*measured, *repeated_points(measured))
+    points = OperatingPoints(every, made, verdict_rates(judged))
     seconds = round(time.monotonic() - started, 1)
     return Calibration(points, tuple(tested), tuple(looked), tuple(known), tuple(judged), seconds)
 

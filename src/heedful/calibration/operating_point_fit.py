@@ -8,7 +8,7 @@ curves, one at a time.
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -99,6 +99,31 @@ def rate_tests(known: Sequence[Known]) -> list[Tested]:
     """Every test, in the order of the audit."""
     cuts = fit_cuts(known)
     return [_tested(some, cuts) for some in by_test(known).values()]
+
+
+def repeated_points(points: Sequence[OperatingPoint]) -> list[OperatingPoint]:
+    """Points of tests that repeat a judged one and that no model of the zoo was asked.
+
+    They measure the same dose with words taken away in another way, so the same dose is tolerated.
+    """
+    measured = {point.test: point for point in points if point.is_judged}
+    return [
+        replace(
+            measured[test.repeats],
+            test=test.name,
+            power=None,
+            false_alarms=None,
+            auc=None,
+            note=f"the cut of {test.repeats}, which measures the same share",
+            cuts={
+                kind: cut
+                for kind, cut in measured[test.repeats].cuts.items()
+                if kind in test.judged_for
+            },
+        )
+        for test in audit_tests().values()
+        if test.repeats in measured and test.name not in measured
+    ]
 
 
 def fit_cuts(known: Sequence[Known], resamples: int = RESAMPLES) -> dict[str, dict[str, Cut]]:

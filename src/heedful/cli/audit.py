@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from heedful.auditing.results import Audit
 
 
+NEEDS_DEEP = "--train, --cores and --memory go with --deep"
+
+
 @holds_output
 def audit(
     run: Annotated[
@@ -53,11 +56,19 @@ def audit(
     ] = "self",
     deep: Annotated[
         bool,
-        typer.Option("--deep", help="Also ask the questions that need retrained models; needs -o."),
+        typer.Option(
+            "--deep",
+            help="Also ask the questions that need retrained models (needs -o), and search for the best ranking "
+            "of words. With hf: the search, and a copy fine-tuned on masked texts as judge.",
+        ),
     ] = False,
     train_data: Annotated[
         str | None,
-        typer.Option("--train", help="With --deep: what the run was trained on. Default: found."),
+        typer.Option(
+            "--train",
+            help="With --deep: what the run was trained on. Default: found. With hf: texts for the "
+            "copy that judges. Default: those that are not sampled.",
+        ),
     ] = None,
     cores: Annotated[
         int | None,
@@ -125,14 +136,15 @@ def audit(
     if run.startswith(HF):
         refuse_options(
             {
-                "--include-trained": include_trained, "--judge": judge != "self", "--deep": deep,
-                "--train": train_data, "--cores": cores, "--memory": memory,
+                "--include-trained": include_trained, "--judge": judge != "self",
+                "--cores": cores, "--memory": memory,
             }
         )  # fmt: skip
         audit_transformer(
             run.removeprefix(HF), data, output, readout, heads, ask, seed, tolerate, device,
             exactness, quiet, json,
             documents_to_audit(data, text, label, data_dir), documents, seconds, fail_on, resume,
+            deep, _texts_in(train_data, deep, text, label, data_dir),
             healing_commands(run.removeprefix(HF), data, {"text": text, "label": label}),
         )  # fmt: skip
         return
@@ -146,8 +158,9 @@ def audit(
         of_judge = TrainedJudge(Trained.load(judge, device), trained.classes)
     found, rationale_words = documents_to_audit(data, text, label, data_dir)
     found = trained.with_own_labels(found)
+    settings = AuditSettings(seed=seed, tolerate=tolerate, rationale_words=rationale_words)
     plan = AuditPlan(
-        AuditSettings(seed=seed, tolerate=tolerate, rationale_words=rationale_words),
+        settings.deepened() if deep else settings,
         ask, documents, seconds, include_trained,
     )  # fmt: skip
     retraining = None
@@ -156,7 +169,7 @@ def audit(
             Path(run), trained, train_data, data_dir, output, cores, memory, device
         )
     elif train_data is not None or cores is not None or memory is not None:
-        raise UsageError("--train, --cores and --memory go with --deep.")
+        raise UsageError(f"{NEEDS_DEEP}.")
     prepared = prepare_audit(
         ClassifierSubject(trained, precision=exactness),
         found,
@@ -196,6 +209,25 @@ def audit(
         result.save(output)
         prepared.clear()
     _report(result, output, json, fail_on)
+
+
+def _texts_in(
+    train_data: str | None,
+    deep: bool,
+    text: str | None,
+    label: str | None,
+    data_dir: Path | None,
+) -> list[str] | None:
+    """What a copy of a Hugging Face model learns from, if it is given: a corpus' training part."""
+    from heedful.errors import UsageError
+    from heedful.training.task import find_corpus
+
+    if train_data is None:
+        return None
+    if not deep:
+        raise UsageError(f"{NEEDS_DEEP}.")
+    corpus = find_corpus(train_data, text=text, label=label, data_dir=data_dir)
+    return list(corpus.train.texts)
 
 
 def _report(result: "Audit", output: Path | None, json: bool, fail_on: str | None) -> None:

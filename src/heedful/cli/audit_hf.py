@@ -43,6 +43,8 @@ def audit_transformer(
     seconds: float | None,
     fail_on: str | None,
     resume: bool,
+    deep: bool,
+    judge_texts: list[str] | None,
     commands: tuple[str, ...],
 ) -> None:
     """Audit every reading of one model on the same documents, and say which may be shown."""
@@ -51,7 +53,9 @@ def audit_transformer(
     from heedful.auditing.run_audit import AuditPlan
     from heedful.auditing.subjects.huggingface.audit_readings import prepare_readings
     from heedful.auditing.subjects.huggingface.loading import load_transformer
+    from heedful.auditing.subjects.huggingface.masked_training import masked_judge, texts_to_learn
     from heedful.auditing.subjects.huggingface.readings import ReadingAudits, subjects_of
+    from heedful.auditing.subjects.retrained import Twins
     from heedful.cli import show
     from heedful.cli.audit_input import enter
     from heedful.model.hub import quieten
@@ -73,7 +77,17 @@ def audit_transformer(
             if sentence:
                 show.note(f"note: {sentence}")
     settings = AuditSettings(seed=seed, tolerate=tolerate, rationale_words=found[1])
+    settings = settings.deepened() if deep else settings
     plan = AuditPlan(settings, ask, count, seconds)
+    twins = Twins()
+    if deep and (ask is None or "telling" in ask):
+        texts, why_none = texts_to_learn(documents, settings, count, judge_texts)
+        if not quiet:
+            said = "fine-tuning a copy of the model on texts with words replaced, as a judge"
+            show.note(
+                f"note: no judge is trained on masked texts: {why_none}" if why_none else said
+            )
+        twins = masked_judge(next(iter(subjects.values())), texts, why_none)
     prepared = prepare_readings(
         loaded,
         subjects,
@@ -81,6 +95,7 @@ def audit_transformer(
         plan,
         every_head=heads,
         about={"data": data, COMMANDS: commands},
+        twins=twins,
     )
     if output is not None:
         prepared = prepared.kept_in(output)
@@ -160,6 +175,8 @@ def shown(result: "ReadingAudits") -> Iterator[Text]:
 
 def _side_by_side(audits: "Mapping[str, Audit]") -> Iterator[Text]:
     """A line per reading and question, its judged or first test; then what was not asked."""
+    from heedful.cli.show import one_line
+
     width = max(map(len, audits))
     first = next(iter(audits.values()))
     for answer in first.answers:
@@ -183,6 +200,8 @@ def _side_by_side(audits: "Mapping[str, Audit]") -> Iterator[Text]:
             )
             judgement = of_reading.judgement if judged else ""
             yield Text(f"  {name:<{width}}  {test[0].name}: {number}  {judgement}".rstrip())
+            if judged and test[0].note:
+                yield Text(f"  {'':<{width}}  {one_line(test[0].note)}", style="dim")
 
 
 def _ranked(result: "ReadingAudits") -> Iterator[Text]:

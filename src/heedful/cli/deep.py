@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from heedful.errors import DataError, UsageError
+from heedful.errors import DataError, UsageError, counted
 
 if TYPE_CHECKING:
     from heedful.auditing.questions import AuditSettings
@@ -69,7 +69,8 @@ class Deep:
 
         wanted = twins_wanted(settings, self.settings, asked)
         if not quiet:
-            show.note(f"training {len(wanted)} models for the questions that take them")
+            models = counted(len(wanted), "model")
+            show.note(f"training {models} for the questions that take them")
         arguments: dict[str, Any] = {
             "chosen_words": settings.chosen_words,
             "answers": judge,

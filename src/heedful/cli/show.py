@@ -143,6 +143,8 @@ def audited(audit: "Audit") -> Iterator[Text]:
         for test in answer.tests:
             yield Text(f"  {_test_line(test)}")
             yield Text(f"    {_right_line(test, audit)}", style="dim")
+            if test.note and not np.isnan(test.score.ceiling):
+                yield Text(f"    {one_line(test.note)}", style="dim")
         for fact in audit.evidence.get("facts", ()):
             if fact["question"] == answer.question:
                 yield Text(f"  {_fact_line(fact)}", style="dim")
@@ -226,7 +228,9 @@ def _test_line(test: "TestResult") -> str:
     if np.isnan(score.ceiling):
         return f"{test.name:<40} {score.value:6.3f} beside  {score.floor:6.3f}: {test.note}{judged}"
     if np.isnan(score.score):
-        return f"{between}no score, floor and ceiling do not separate here{judged}"
+        is_apart = score.separates(test.better)
+        why = "the control failed" if is_apart else "floor and ceiling do not separate here"
+        return f"{between}no score, {why}{judged}"
     return f"{between}score {score.score:5.2f} [{low:.2f}, {high:.2f}]{judged}"
 
 

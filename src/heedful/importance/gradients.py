@@ -14,6 +14,7 @@ from torch import Tensor
 from heedful.config import at_least
 from heedful.importance.base import Importance, importances
 from heedful.importance.seen import (
+    Held,
     Need,
     Part,
     Pass,
@@ -42,7 +43,20 @@ def gradient_times_input_held(seen: Seen) -> TokenScores:
 
     importance_t = < d p_target / d embedded_t , embedded_t >,  weights constant
     """
-    return _by_embeddings(seen, target_probability, _product, is_held=True)
+    return _by_embeddings(seen, target_probability, _product, held="weights")
+
+
+@importances.register("decomposition", needs=[Need.HELD_LAYERS])
+def decomposition(seen: Seen) -> TokenScores:
+    """What a word gives to the target logit, everything that is not linear held fixed.
+
+    importance_t = < d logit_target / d x_t , x_t >,  x: the output of the embedding layer;
+    attention weights, deviations of normalisation and act(z) / z constant
+
+    Together with special positions and biases they sum to the logit; biases are nobody's here
+    (DecompX, arXiv:2306.02873, shares them out). For Transformers: one pass there and back.
+    """
+    return _by_embeddings(seen, of_target, _product, held="layers")
 
 
 @importances.register("gradient-norm", needs=[Need.EMBEDDINGS])
@@ -130,12 +144,12 @@ def _by_embeddings(
     value: Callable[[Tensor, Tensor], Tensor],
     score: Callable[[Vectors, Vectors], PositionScores],
     *,
-    is_held: bool = False,
+    held: Held = "nothing",
 ) -> TokenScores:
     """`score` of the gradient of a value with respect to the embeddings, and of these."""
 
     def of_part(part: Part) -> PositionScores:
-        found = part.run(is_held=is_held)
+        found = part.run(held=held)
         return score(gradient(value(found.logits, part.target), found.embedded), found.embedded)
 
     return seen.by_parts(of_part)

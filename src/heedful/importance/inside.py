@@ -1,14 +1,18 @@
 """What measures see of a heedful classifier: everything."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 
 import torch
 from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 from torch import Tensor
 
+from heedful.errors import ConfigError
 from heedful.importance.deletion import logits_without_each
+from heedful.importance.held_layers import layers_held
 from heedful.importance.seen import (
+    Held,
     IsKept,
     Part,
     Pass,
@@ -125,12 +129,20 @@ class _Whole(Part):
         self.own = model.embed(batch).detach()
 
     def run(
-        self, change: Callable[[Vectors], Vectors] | None = None, *, is_held: bool = False
+        self, change: Callable[[Vectors], Vectors] | None = None, *, held: Held = "nothing"
     ) -> Pass:
-        """Embeddings to logits."""
-        embedded, trace = self._read(change)
-        held = self.model.decide(trace.hidden, trace.weights.detach()) if is_held else trace.logits
-        return Pass(self.own, embedded, held)
+        """Embeddings to logits; layers can be held in a pretrained encoder."""
+        if held == "layers" and not isinstance(self.model.encoder, PretrainedEncoder):
+            raise ConfigError(
+                "decomposition is for pretrained encoders and Hugging Face models: the encoder of "
+                f"this model ({type(self.model.encoder).__name__}) cannot be held fixed."
+            )
+        with layers_held(self.model) if held == "layers" else nullcontext():
+            embedded, trace = self._read(change)
+            if held == "nothing":
+                return Pass(self.own, embedded, trace.logits)
+            logits = self.model.decide(trace.hidden, trace.weights.detach())
+        return Pass(self.own, embedded, logits)
 
     def states(self) -> tuple[Vectors, Float[Tensor, "batch classes"]]:
         """Of the same pass."""

@@ -27,6 +27,7 @@ PositionScores = Float[Tensor, "batch positions"]
 Variants = Int[Tensor, " variants"]
 IsKept = Bool[Tensor, "variants tokens"]
 Of = Literal["logits", "probabilities"]
+Held = Literal["nothing", "weights", "layers"]  # constant to gradients: attention; all not linear
 
 
 class Need(Enum):
@@ -38,6 +39,7 @@ class Need(Enum):
     STATES = "gradients with respect to states"
     EMBEDDINGS = "gradients with respect to word embeddings"
     HELD_ATTENTION = "attention weights that can be held fixed"
+    HELD_LAYERS = "a Transformer that is linear once attention, norms and activations are held"
     OTHER_EMBEDDINGS = "a forward pass from other embeddings"
     CLASSIFIER = "the inside of a heedful classifier"
 
@@ -59,9 +61,10 @@ class Part(ABC):
 
     @abstractmethod
     def run(
-        self, change: Callable[[Vectors], Vectors] | None = None, *, is_held: bool = False
+        self, change: Callable[[Vectors], Vectors] | None = None, *, held: Held = "nothing"
     ) -> Pass:
-        """A pass, attention held fixed if wanted (EMBEDDINGS, HELD_ATTENTION).
+        """A pass, with nothing held fixed (EMBEDDINGS), attention (HELD_ATTENTION), or all layers
+        (HELD_LAYERS, from the output of the embedding layer).
 
         It starts from what `change` makes of the embeddings (OTHER_EMBEDDINGS).
         """

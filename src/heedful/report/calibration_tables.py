@@ -73,7 +73,26 @@ def rate_rows(calibration: Calibration) -> Rows:
 
 
 def cut_rows(calibration: Calibration) -> Rows:
-    """A row per judged test and kind of model."""
+    """A row per judged test and kind of model; then tests that are judged by the cuts of others."""
+    measured = {one.test for one in calibration.tests}
+    repeated = [
+        {
+            "test": point.test,
+            "question": point.question,
+            "kind of model": architecture,
+            "tolerated dose": f"{point.tolerated:.0%}",
+            "cut": f"{cut.value:.3f}",
+            "95% interval": point.note,
+            "models": "–",
+        }
+        for point in calibration.points.points
+        if point.test not in measured
+        for architecture, cut in point.cuts.items()
+    ]
+    return _measured_cut_rows(calibration) + repeated
+
+
+def _measured_cut_rows(calibration: Calibration) -> Rows:
     return [
         {
             "test": one.test,

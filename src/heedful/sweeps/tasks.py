@@ -130,7 +130,7 @@ def _prepared(
     """The audit in a folder of the run's, with what was measured of it before."""
     place = _around(folder, run)
     trained = Trained.load(place, device)
-    settings = request.settings
+    settings = request.settings.deepened() if request.deep else request.settings
     if settings.rationale_words is None:
         settings = replace(settings, rationale_words=rationale_words)
     plan = AuditPlan(

@@ -21,6 +21,7 @@ from heedful.counterfactual.adversarial import Adversarial
 from heedful.errors import DataError
 from heedful.text.datasets.planted import Planted
 from heedful.training.settings import Settings
+from heedful.training.trained import Trained
 
 pytestmark = pytest.mark.workers
 
@@ -168,6 +169,64 @@ def test_agreement_of_the_judge_and_of_models_that_learnt_from_the_same_words(su
     assert facts["FS-M"]["mean"] > facts["FU-M"]["mean"]
 
 
+def test_a_judge_like_the_model_judges_as_the_model_does(subject, corpus):
+    same = audit(subject, corpus.test, QUICK, ["telling"], twins=Twins(judge=subject))
+    np.testing.assert_array_equal(same.columns["is_true_trained"], same.columns["is_true_replaced"])
+    tests = {test.name: test for test in same.answer("telling").tests}
+    trained = tests["true pictures, judge trained on masked texts"]
+    assert trained.note == "words replaced by unknown for a judge trained on such texts"
+    assert trained.judgement == tests["true pictures, words replaced"].judgement != "reported"
+
+
+def test_where_the_judge_decides_otherwise_no_picture_is_judged(subject, corpus):
+    class Contrary(ClassifierSubject):
+        def predict_texts(self, texts):
+            return super().predict_texts(texts)[:, ::-1]
+
+    twins = Twins(judge=Contrary(subject.trained))
+    found = audit(subject, corpus.test, QUICK, ["telling"], twins=twins)
+    assert np.isnan(found.columns["is_true_trained"]).all()
+    assert not any("trained on masked" in test.name for test in found.answer("telling").tests)
+
+
+def test_why_there_is_no_judge_is_said(subject, corpus):
+    twins = Twins({}, {"masked-judge": "the disk is full."}, why_no_judge="nothing to learn from")
+    found = audit(subject, corpus.test, QUICK, ["telling"], twins=twins)
+    notes = {fact["name"]: fact["note"] for fact in found.evidence["facts"]}
+    assert "the disk is full" in notes["twin masked-judge"]
+    assert notes["judge trained on masked texts"] == "nothing to learn from"
+
+
+def test_a_deep_audit_trains_a_judge_on_masked_texts_and_searches_for_both_limits(corpus, tmp_path):
+    classifier = heedful.Classifier(
+        encoder="embedding", recipe="standard:epochs=8", patience=None, **SIZES,
+        optimizer="adam:learning_rate=0.02",
+    )  # fmt: skip
+    training = (corpus.train.texts, corpus.train.labels)
+    classifier.fit(*training)
+    found = heedful.audit(
+        classifier, corpus.test, QUICK, ["telling"], deep=tmp_path / "deep", training=training
+    )
+    tests = {test.name: test for test in found.answer("telling").tests}
+    assert tests["true pictures, judge trained on masked texts"].score.documents >= 20
+    judge = ClassifierSubject(Trained.load(tmp_path / "deep" / "masked-judge"))
+    assert "unknown" in judge.vocabulary  # it has met what stands for other words
+    facts = {fact["name"]: fact for fact in found.evidence["facts"]}
+    of_attention = facts["normalised comprehensiveness of attention"]
+    of_random = facts["normalised comprehensiveness of random rankings"]
+    assert 0 <= of_random["mean"] < of_attention["mean"] <= 1
+    sampled = ~np.isnan(found.columns["fall_beam search"])
+    assert sampled.sum() == QUICK.sampled_documents
+    worst, shown = (
+        found.columns[f"comprehensiveness_{name}"][sampled] for name in ("worst order", "attention")
+    )
+    assert (worst <= shown + 1e-9).mean() > 0.9
+    beam, greedy = (
+        found.columns[f"fall_{name}"][sampled] for name in ("beam search", "greedy erasure")
+    )
+    assert (beam >= greedy - 1e-9).mean() > 0.9
+
+
 def test_adversaries_carry_the_penalty_of_the_run():
     run = Settings().with_(recipe="tying:tie_weight=2.0")
     assert "tying:tie_weight=2.0" in adversary(0.1, 5, run).changes["recipe"]["regulariser"]
@@ -212,4 +271,4 @@ def test_the_twins_of_every_question_can_be_made_of_any_run(recipe):
             assert names.setdefault(twin.name, twin) == twin
     bases = {twin.base for twin in names.values()} - {None, ITSELF}
     assert bases <= set(names)
-    assert len(names) == 21
+    assert len(names) == 22

@@ -34,6 +34,8 @@ Columns = Mapping[str, Column]
 LEAVE_ONE_OUT = "leave-one-out"
 CONCLUDING = 2**31  # sets the random streams of conclusions apart from those of measuring
 
+BEAM_WIDTH = 5  # of deep audits
+
 # Fewer and longer steps than Jain & Wallace's, and a tolerance nearer to epsilon.
 SHORT_SEARCH = Adversarial(steps=20, learning_rate=0.5, tolerance=0.04)
 
@@ -54,6 +56,7 @@ class AuditSettings:
     replaced_documents: int = 100  # whose pictures are also judged with words replaced
     greedy_words: int = 10  # that greedy erasure deletes
     greedy_candidates: int = 20  # words of most leave-one-out importance that it chooses among
+    beam_width: int = 0  # of the search for the best and the worst order; 0: none
     state_words: int = 40_000  # about this many words' states are clustered
     frequent_words: int = 1000  # whose mutual information with states is taken
     clusters: int = 1000  # of states, at most; and at least 20 states to a cluster
@@ -73,6 +76,7 @@ class AuditSettings:
         at_least(20, random_draws=self.random_draws)
         within(0, 2**32 - 1, seed=self.seed)
         at_least(2, folds=self.folds, clusters=self.clusters, frequent_words=self.frequent_words)
+        at_least(0, beam_width=self.beam_width)
         at_least(
             1,
             flip_draws=self.flip_draws,
@@ -94,6 +98,10 @@ class AuditSettings:
             )
         if not self.adversary_weights:
             raise ConfigError("adversary_weights should name at least one weight.")
+
+    def deepened(self) -> "AuditSettings":
+        """The same with the searches of a deep audit."""
+        return replace(self, beam_width=self.beam_width or BEAM_WIDTH)
 
     def search_in(self, subject: Subject) -> Adversarial:
         """How adversarial weights of a subject are sought."""
@@ -207,14 +215,21 @@ class Findings:
     def judged(
         self, test: AuditTest, found: Score, *, note: str = "", cannot_move: bool = False
     ) -> TestResult:
-        """A test from its score; no score where floor and ceiling do not separate."""
+        """A test from its score; no score where floor and ceiling do not separate.
+
+        Nor where a reported test's value lies clearly beyond the ceiling: the control failed.
+        """
         cuts = operating_points.shipped().cuts_for(
             self.subject.architecture, self.settings.tolerate
         )
         judgement = judge_test(
             test.name, found, test.better, self.distinct, cannot_move=cannot_move, cuts=cuts
         )
-        if not found.separates(test.better):
+        has_failed = judgement == "reported" and found.is_beyond_ceiling
+        if has_failed:
+            failure = f"control failed: the value lies beyond the ceiling, at {found.score:.2f}"
+            note = "; ".join(filter(None, (failure, note)))
+        if has_failed or not found.separates(test.better):
             found = replace(found, score=np.nan, interval=NO_INTERVAL)
         return TestResult(
             self.question, test.name, test.better, found, judgement, note, test.column

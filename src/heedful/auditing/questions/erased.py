@@ -18,18 +18,23 @@ from heedful.auditing.metrics.erasure import (
 )
 from heedful.auditing.metrics.log_odds import log_odds
 from heedful.auditing.metrics.top import top_k
-from heedful.auditing.pictures import Steps, largest_so_far
+from heedful.auditing.pictures import ALONE, ATTENTION, Steps, largest_so_far
 from heedful.auditing.questions.base import DocumentGroup
 from heedful.auditing.results import Column
 from heedful.auditing.subjects.erasure import Ranking, predict_sets, tops_of_size
 
 ERASER, VAT = "DeYoung et al. 2020 (ERASER)", "Zhou et al. (VAT)"
 FALL = "fall"  # of the log-odds of a decision
+# What the ceiling is chosen from. Leave-one-out alone fails where two words say the same.
+BEST_OF = ("leave-one-out", "gradient-x-input", "contribution", "decomposition")
+GREEDY, BEAM, WORST = "greedy erasure", "beam search", "worst order"
+CANDIDATES = (ATTENTION, ALONE, *BEST_OF, GREEDY, BEAM)  # for the best ranking of a document
 RANKINGS = "20 random rankings of all words"
 TESTS = {
     name: AuditTest(
         name, metrics[name].better, paper, RANKINGS,
-        "the best of leave-one-out, words alone, gradient × input, contribution and greedy erasure",
+        "the best of leave-one-out, words alone, gradient × input, contribution, decomposition, "
+        "greedy erasure and, in deep audits, beam search",
         f"{name}_attention", is_compared=paper is ERASER,
     )
     for name, paper in (

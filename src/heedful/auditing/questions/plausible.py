@@ -20,8 +20,7 @@ from heedful.auditing.questions.base import (
     pick,
     questions,
 )
-from heedful.auditing.questions.erased import ERASER
-from heedful.auditing.questions.telling import BEST_OF
+from heedful.auditing.questions.erased import BEST_OF, ERASER
 from heedful.auditing.results import Column, TestResult
 
 SIMPLE = ("auprc", "token_f1")
@@ -29,7 +28,7 @@ IOU_F1 = "iou_f1"
 TESTS = {
     name: AuditTest(
         name, "higher", ERASER, "random rankings",
-        "the best of leave-one-out, gradient × input and contribution",
+        "the best of leave-one-out, gradient × input, contribution and decomposition",
         None if name == IOU_F1 else f"{name}_attention",  # F1 of means is no mean of documents
         is_compared=name == "auprc", defined_by=("evidence_mass", "relative_mass"),
     )

@@ -7,7 +7,7 @@ ranking hardly moves the decision, no words carry it: the document is *silent*.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float
@@ -17,16 +17,15 @@ from heedful.auditing.audit_tests import AuditTest
 from heedful.auditing.bootstrap import score_share
 from heedful.auditing.nearness import nearness
 from heedful.auditing.pictures import (
-    ALONE,
     ATTENTION,
     Deleting,
     cheap_rankings,
     judge_pictures,
     numbers_of,
-    true_pictures,
 )
 from heedful.auditing.questions.base import (
     LEAVE_ONE_OUT,
+    AuditSettings,
     Conclusion,
     DocumentGroup,
     Findings,
@@ -35,33 +34,47 @@ from heedful.auditing.questions.base import (
     cross_fitted_best,
     questions,
 )
-from heedful.auditing.questions.erased import FALL, TESTS, Rows, erasure_tests, named_columns
+from heedful.auditing.questions.erased import (
+    BEAM,
+    BEST_OF,
+    CANDIDATES,
+    FALL,
+    GREEDY,
+    TESTS,
+    WORST,
+    Rows,
+    erasure_tests,
+    named_columns,
+)
+from heedful.auditing.questions.other_judges import (
+    FALL_DRAWS,
+    OTHER_WAYS,
+    judged_otherwise,
+    other_tests,
+)
 from heedful.auditing.questions.telling_evidence import (
     ON_CURVES,
+    ceiling_sentence,
+    ceiling_table,
     class_table,
     curve_table,
     curves,
     empty_curves,
+    limit_facts,
     measure_table,
 )
 from heedful.auditing.results import Column, TestResult
-from heedful.auditing.subjects.erasure import Ranking, erase_greedily
-from heedful.auditing.subjects.replacing import Replacing
+from heedful.auditing.subjects.erasure import Ranking
+from heedful.auditing.subjects.order_search import OrderSearch, search_orders
+from heedful.auditing.subjects.retrained import MASKED_JUDGE, Twin, as_trained
 from heedful.errors import counted
+from heedful.training.settings import Settings
 
-# What the ceiling is chosen from. Leave-one-out alone fails where two words say the same.
-BEST_OF = ("leave-one-out", "gradient-x-input", "contribution")
-GREEDY = "greedy erasure"
 TRUE_PICTURES = AuditTest(
     "true pictures", "higher", "ours, beside ERASER", "no document",
     "every document", "is_true_picture", is_compared=True, is_usual_column=True,
     dose="false-documents",
 )  # fmt: skip
-TRUE_REPLACED = AuditTest(
-    "true pictures, words replaced", "higher", "ours, beside ERASER", "no document",
-    "every document", "is_true_replaced", dose="false-documents",
-)  # fmt: skip
-FALL_DRAWS = 10  # random rankings that the falls are compared with
 # Measures that do not say which side a word is on.
 UNSIGNED = (ATTENTION, "attention-score", "gradient-norm", "state-gradient-norm")
 
@@ -74,7 +87,11 @@ class Telling(Question):
     name = "telling"
     place = 4
     asks = "Take its top words away: does the decision fall? Keep only them: does it stand?"
-    tests = (TRUE_PICTURES, TRUE_REPLACED, *TESTS.values())
+    tests = (TRUE_PICTURES, *(way.test for way in OTHER_WAYS), *TESTS.values())
+
+    def twins(self, settings: AuditSettings, run: Settings) -> tuple[Twin, ...]:
+        """A judge that is used to texts with words replaced."""
+        return (Twin(MASKED_JUDGE, as_trained(run), words="masked"),)
 
     def measure(self, group: DocumentGroup) -> Measured:
         """Every test for attention, each candidate of the ceiling, and random rankings.
@@ -89,7 +106,7 @@ class Telling(Question):
         }
         further = {}
         if len(sample):
-            further = {GREEDY: _greedy(group, sample)} | {
+            further = _searched(group, sample) | {
                 measure: _ranking(group, measure)
                 for measure in subject.measures
                 if measure not in rankings and measure != "random"
@@ -105,7 +122,7 @@ class Telling(Question):
             name: _spread(fall, sample, len(everyone))
             for name, (fall, _) in zip(further, of_sample, strict=True)
         }
-        best = np.fmax.reduce([falls[name] for name in (*rankings, GREEDY) if name in falls])
+        best = np.fmax.reduce([falls[name] for name in CANDIDATES if name in falls])
         deleting = Deleting(numbers, best)
         # What random rankings need not be asked for is left out: most of the cost is theirs.
         of_draws = erasure_tests(group, everyone, at_random[:FALL_DRAWS], deleting.counted_numbers)
@@ -120,6 +137,8 @@ class Telling(Question):
             for name, column in named_columns([tests for _, tests in of_sample], further).items()
         }
         columns |= _pictures(group, columns, deleting)
+        repeated = [name for name in BEST_OF if name in subject.measures and name != LEAVE_ONE_OUT]
+        columns |= judged_otherwise(group, repeated)
         if group.judge is subject:  # another judge is not there when a single text is read
             columns["nearness"] = nearness(reading, effects, numbers, falls).score
         if not len(sample):
@@ -130,11 +149,11 @@ class Telling(Question):
     def conclude(self, found: Findings) -> Conclusion:
         """The share of true pictures, and each test between random rankings and the best."""
         columns = found.columns
-        tests = [_true_pictures(found), *_true_replaced(found)]
+        tests = [_true_pictures(found), *other_tests(found)]
         for name, test in TESTS.items():
             if np.isnan(columns[f"{name}_attention"]).all():
                 continue  # accuracy needs labels
-            known = {m: f"{name}_{m}" for m in (*BEST_OF, ALONE, GREEDY)}
+            known = {m: f"{name}_{m}" for m in CANDIDATES if m != ATTENTION}
             candidates = {m: column for m, column in known.items() if column in columns}
             rng = found.rng_for(f"best measure by {name}")
             best, chosen = cross_fitted_best(columns, candidates, test.better, rng)
@@ -145,8 +164,18 @@ class Telling(Question):
             "curves": curve_table(found),
             "measures": measure_table(found),
             "classes": class_table(found),
+            "ceiling": ceiling_table(found),
+            "facts": (*limit_facts(found), *_no_judge(found)),
         }
         return Conclusion(tuple(tests), evidence)
+
+
+def _no_judge(found: Findings) -> list[dict[str, object]]:
+    """Why a deep audit has no judge that was trained on masked texts."""
+    why = found.twins.why_no_judge
+    return found.untrained(MASKED_JUDGE) + (
+        [found.no_fact("judge trained on masked texts", why)] if why else []
+    )
 
 
 def _ranking(group: DocumentGroup, measure: str) -> Ranking:
@@ -158,10 +187,21 @@ def _ranking(group: DocumentGroup, measure: str) -> Ranking:
     return effects.opposing_last(scores) if measure in UNSIGNED else scores
 
 
-def _greedy(group: DocumentGroup, sample: Rows) -> Ranking:
-    settings, lost = group.settings, group.effects_by(group.judge).lost
-    words, candidates = settings.greedy_words, settings.greedy_candidates
-    return erase_greedily(group.judge, group.reading, sample, lost, words, candidates)
+def _searched(group: DocumentGroup, sample: Rows) -> dict[str, Ranking]:
+    """Orders of deletion of the sampled documents: greedy, and what a beam finds if asked for."""
+    settings, effects = group.settings, group.effects_by(group.judge)
+    greedy = OrderSearch(settings.greedy_words, settings.greedy_candidates)
+    searches = {GREEDY: greedy}
+    if settings.beam_width:
+        beam = replace(greedy, width=settings.beam_width)
+        searches[BEAM] = replace(beam, until_lost=True)
+        searches[WORST] = replace(beam, is_slowest=True)
+    return {
+        name: search_orders(
+            group.judge, group.reading, sample, effects.lost, effects.lost_at, search
+        )
+        for name, search in searches.items()
+    }
 
 
 def _pictures(
@@ -176,26 +216,7 @@ def _pictures(
         "picture": found.place,
         "is_true_picture": found.is_true,
         "is_silent": found.is_silent.astype(np.float64),
-        "is_true_replaced": _replaced(group),
     }
-
-
-def _replaced(group: DocumentGroup) -> Column:
-    """Which pictures of a sample are true if words are replaced, not deleted."""
-    found = np.full(len(group.labels), np.nan)
-    rows = np.flatnonzero(group.is_replaced)
-    if not group.subject.replacement or group.judge is not group.subject or not len(rows):
-        return found
-    reading = group.reading_of(rows)
-    rankings = [
-        group.importance(measure)[rows, : reading.weights.shape[1]]
-        for measure in BEST_OF
-        if measure in group.subject.measures and measure != LEAVE_ONE_OUT
-    ]
-    draws = list(group.rng.random((FALL_DRAWS, *reading.weights.shape)))
-    judge = Replacing(group.subject)
-    found[rows] = true_pictures(judge, reading, rankings, group.settings.fractions, draws)
-    return found
 
 
 def _spread(
@@ -209,15 +230,8 @@ def _spread(
 
 def _true_pictures(found: Findings) -> TestResult:
     silent = int(np.nansum(found.columns["is_silent"]))
-    note = f"{counted(silent, 'silent document')}: no words carry the decision there"
+    notes = [ceiling_sentence(found)]
+    if silent:
+        notes += [f"{counted(silent, 'silent document')}: no words carry the decision there"]
     shown = score_share(found.columns["is_true_picture"], found.settings.bootstrap)
-    return found.judged(TRUE_PICTURES, shown, note=note if silent else "")
-
-
-def _true_replaced(found: Findings) -> tuple[TestResult, ...]:
-    """The same with words replaced; nothing where no word can be put in their place."""
-    column = found.columns.get("is_true_replaced")
-    if column is None or np.isnan(column).all():
-        return ()
-    note = f"words replaced by {found.subject.replacement}"
-    return (found.judged(TRUE_REPLACED, score_share(column, found.settings.bootstrap), note=note),)
+    return found.judged(TRUE_PICTURES, shown, note="; ".join(filter(None, notes)))

@@ -1,18 +1,19 @@
-"""What the report shows beside the tests of *telling*: curves, classes, and every measure."""
+"""What the report shows beside the tests of *telling*: curves, classes, measures, the ceiling."""
 
 from collections.abc import Mapping
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from numpy import ndarray
 
 from heedful.auditing.bootstrap import estimate, score_share
 from heedful.auditing.pictures import ATTENTION, is_true, place_between
 from heedful.auditing.questions.base import DocumentGroup, Findings
-from heedful.auditing.questions.erased import FALL, Rows, erase
+from heedful.auditing.questions.erased import CANDIDATES, FALL, WORST, Rows, erase
 from heedful.auditing.results import Table
 from heedful.auditing.subjects.erasure import Ranking
 
+SAME = 1e-9  # falls that differ by less are equal
 CURVES = ("probability_drop", "accuracy_drop", "kept_own", "kept_gold")
 ON_CURVES = (ATTENTION, "leave-one-out", "gradient-x-input", "random")
 
@@ -114,3 +115,53 @@ def measure_table(found: Findings) -> Table:
             }
         )  # fmt: skip
     return tuple(sorted(rows, key=lambda row: -row["comprehensiveness"]))
+
+
+def ceiling_table(found: Findings) -> Table:
+    """Which ranking was the best of a document, most often first; of equal ones the cheapest."""
+    names, chosen = _best_rankings(found)
+    counts = np.bincount(chosen, minlength=len(names))
+    return tuple(
+        {"measure": names[number], "share": float(counts[number] / len(chosen)),
+         "documents": int(counts[number])}
+        for number in np.argsort(-counts, kind="stable").tolist()
+        if counts[number]
+    )  # fmt: skip
+
+
+def ceiling_sentence(found: Findings) -> str:
+    """The same in words; nothing where no picture was judged."""
+    shares = [f"{row['measure']} on {row['share']:.0%}" for row in ceiling_table(found)]
+    if not shares:
+        return ""
+    first, *others = shares
+    return f"best ranking: {', '.join([f'{first} of the documents', *others])}"
+
+
+def _best_rankings(found: Findings) -> tuple[list[str], Int[ndarray, " judged"]]:
+    """The candidates, and which is the best of each document that has a picture."""
+    columns = found.columns
+    names = [name for name in CANDIDATES if f"{FALL}_{name}" in columns]
+    falls = np.stack([columns[f"{FALL}_{name}"] for name in names])
+    falls = np.where(np.isnan(falls), -np.inf, falls)[:, ~np.isnan(columns["is_true_picture"])]
+    is_best = falls >= falls.max(axis=0, initial=-np.inf) - SAME
+    return names, is_best.argmax(axis=0)
+
+
+def limit_facts(found: Findings) -> Table:
+    """Comprehensiveness between its limits: the worst (0) and the best order that was found (1)."""
+    columns = found.columns
+    if f"comprehensiveness_{WORST}" not in columns:
+        return ()
+    measured = [columns[name] for name in columns if name.startswith("comprehensiveness_")]
+    low, high = np.fmin.reduce(measured), np.fmax.reduce(measured)
+    known = ~np.isnan(columns[f"comprehensiveness_{WORST}"]) & (high - low > SAME)
+    note = "0: the worst order of deletion that a beam search found, 1: the best (NAOPC)"
+    return tuple(
+        found.fact(
+            f"normalised comprehensiveness of {name}",
+            np.where(known, (columns[f"comprehensiveness_{column}"] - low) / (high - low), np.nan),
+            note,
+        )
+        for name, column in ((ATTENTION, ATTENTION), ("random rankings", "random"))
+    )

@@ -157,6 +157,14 @@ class Subject(Judge):
         return ""
 
     @property
+    def masking(self) -> Judge | None:
+        """A judge that hides words from its attention and keeps their places; None if it cannot.
+
+        Where nothing but the words themselves is read, to hide a word is to delete it.
+        """
+        return None
+
+    @property
     def measures(self) -> tuple[str, ...]:
         """The measures of importance that are ranked: all that it can give, and further ones."""
         usual = (name for name in importances.audited if importances[name].needs <= self.gives)

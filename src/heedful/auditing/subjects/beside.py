@@ -8,6 +8,7 @@ from numpy import ndarray
 from heedful.auditing.subjects.base import (
     Attentions,
     Decides,
+    Judge,
     Probabilities,
     Reading,
     Subject,
@@ -35,6 +36,11 @@ class Beside(Subject):
     def replacement(self) -> str:
         """As the other subject."""
         return self.behind.replacement
+
+    @property
+    def masking(self) -> Judge | None:
+        """As the other subject."""
+        return self.behind.masking
 
     @property
     def reads_side_by_side(self) -> bool:

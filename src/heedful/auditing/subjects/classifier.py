@@ -42,7 +42,7 @@ MASK, UNKNOWN = "[MASK]", "unknown"  # BERT's; and, repeated until no vocabulary
 class ClassifierSubject(Decides, ShowsStates, KnowsWords):
     """A trained attention classifier."""
 
-    gives = frozenset(Need)
+    gives = frozenset(Need) - {Need.HELD_LAYERS}
     architecture = "classifier"
 
     def __init__(
@@ -61,6 +61,8 @@ class ClassifierSubject(Decides, ShowsStates, KnowsWords):
         self.classes = trained.classes
         self.vocabulary = trained.tokenizer.words
         self.token_classes = classify_tokens(trained.label_counts)
+        if isinstance(self.model.encoder, PretrainedEncoder):
+            self.gives = frozenset(Need)
         gains = isinstance(self.model.encoder, PretrainedEncoder) and trained.device.type == "cuda"
         self._rounded = Rounded(is_wanted=gains and precision == "auto")
         self._memory_notes: dict[str, None] = {}  # each once, in order

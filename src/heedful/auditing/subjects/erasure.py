@@ -6,7 +6,6 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
-from heedful.auditing.metrics.log_odds import log_odds
 from heedful.auditing.metrics.top import choose_top
 from heedful.auditing.subjects.base import Judge, Reading
 
@@ -34,50 +33,21 @@ def predict_sets(
     """
     stacked = np.concatenate(sets, axis=1)
     count, steps, words = stacked.shape
-    row = np.repeat(np.arange(count), steps)
-    flat = stacked.reshape(-1, words)
-    keys = np.concatenate(
-        [row[:, None].view(np.uint8).reshape(len(flat), -1), np.packbits(flat, axis=1)], axis=1
-    )
-    as_bytes = np.ascontiguousarray(keys).view(np.dtype((np.void, keys.shape[1]))).ravel()
-    _, first, inverse = np.unique(as_bytes, return_index=True, return_inverse=True)
-    unique = judge.predict_kept(reading, some[row[first]], flat[first])
-    probabilities = unique[inverse].reshape(count, steps, -1)
+    document = some[np.repeat(np.arange(count), steps)]
+    found = predict_once(judge, reading, document, stacked.reshape(-1, words))
+    probabilities = found.reshape(count, steps, -1)
     return np.split(probabilities, np.cumsum([part.shape[1] for part in sets])[:-1], axis=1)
 
 
-def erase_greedily(
+def predict_once(
     judge: Judge,
     reading: Reading,
-    some: Int[ndarray, " some"],
-    importance: Ranking,
-    words: int,
-    candidates: int,
-) -> Ranking:
-    """Ranks words by deleting, again and again, the one whose loss hurts the prediction most.
-
-    Only the `candidates` most important words are tried, and `words` are deleted; all others rank
-    behind by their importance. Unlike leave-one-out it sees that two words say the same: once the
-    first is gone, the second matters.
-    """
-    order = np.where(reading.is_token, -importance, np.inf).argsort(axis=1, kind="stable")
-    rank = order.argsort(axis=1)
-    ranking = -rank.astype(np.float64)  # most important first, all at most 0
-    left = reading.is_token[some].copy()
-    is_candidate = left & (rank[some] < candidates)
-    prediction = judge.judged(reading)[some].argmax(axis=1)
-    for number in range(words):
-        open_rows = left.sum(axis=1) > 1
-        rows, places = np.nonzero(is_candidate & left & open_rows[:, None])
-        if not len(rows):
-            break
-        is_kept = left[rows]
-        is_kept[np.arange(len(rows)), places] = False
-        probabilities = judge.predict_kept(reading, some[rows], is_kept)
-        remaining = np.full(left.shape, np.inf)
-        remaining[rows, places] = log_odds(probabilities, prediction[rows], judge.smallest)
-        deleted = np.unique(rows)
-        worst = remaining[deleted].argmin(axis=1)
-        left[deleted, worst] = False
-        ranking[some[deleted], worst] = words - number
-    return ranking
+    document: Int[ndarray, " variants"],
+    is_kept: Bool[ndarray, "variants words"],
+) -> Float[ndarray, "variants classes"]:
+    """Probabilities of shortened documents; those that come up again are predicted once."""
+    of_document = np.ascontiguousarray(document[:, None]).view(np.uint8)
+    keys = np.concatenate([of_document, np.packbits(is_kept, axis=1)], axis=1)
+    as_bytes = np.ascontiguousarray(keys).view(np.dtype((np.void, keys.shape[1]))).ravel()
+    _, first, inverse = np.unique(as_bytes, return_index=True, return_inverse=True)
+    return judge.predict_kept(reading, document[first], is_kept[first])[inverse]

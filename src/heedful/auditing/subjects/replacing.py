@@ -6,6 +6,7 @@ long and has holes. What is true of a picture should hold under both.
 
 from functools import partial
 
+import numpy as np
 from jaxtyping import Bool, Int
 from numpy import ndarray
 
@@ -14,19 +15,20 @@ from heedful.auditing.subjects.variants import KeptWords, OfVariants, Sources
 
 
 class Replacing(Judge):
-    """A subject that reads its own replacement for every word that is not kept."""
+    """A subject that reads a replacement for every word that is not kept."""
 
-    def __init__(self, subject: Subject) -> None:
+    def __init__(self, subject: Subject, replacement: str) -> None:
         self.subject = subject
+        self.replacement = replacement
         self.smallest = subject.smallest  # type: ignore[misc]
 
     def judged(self, reading: Reading) -> Probabilities:
-        """As it read them."""
-        return self.subject.judged(reading)
+        """As the reading has them."""
+        return reading.probabilities
 
     def predict_kept(self, reading: Reading, document: Sources, is_kept: KeptWords) -> OfVariants:
         """Probabilities of the texts with the other words replaced."""
-        replace = partial(replaced, replacement=self.subject.replacement)
+        replace = partial(replaced, replacement=self.replacement)
         return self.subject.predict_texts(reading.written(document, is_kept, replace))
 
 
@@ -42,3 +44,11 @@ def replaced(
         parts += [text[end_before:start], text[start:end] if kept else replacement]
         end_before = end
     return "".join([*parts, text[end_before:]])
+
+
+def randomly_replaced(
+    text: str, offsets: Int[ndarray, "words 2"], replacement: str, rng: np.random.Generator
+) -> str:
+    """The text with a replacement for a random share of its words: none to all of them."""
+    is_kept = rng.random(len(offsets)) >= rng.random()
+    return replaced(text, offsets, is_kept, replacement)

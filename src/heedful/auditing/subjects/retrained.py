@@ -15,9 +15,10 @@ import numpy as np
 
 from heedful import runs
 from heedful.auditing.metrics.top import choose_top
-from heedful.auditing.subjects.base import Decides, IsToken, Words
+from heedful.auditing.subjects.base import Decides, IsToken, Subject, Words
 from heedful.auditing.subjects.classifier import ClassifierSubject
-from heedful.errors import RunError
+from heedful.auditing.subjects.replacing import randomly_replaced
+from heedful.errors import ConfigError, RunError
 from heedful.jobs.budget import Budget
 from heedful.jobs.job import Job, Tell
 from heedful.jobs.progress import JobWatcher
@@ -34,6 +35,7 @@ from heedful.training.trained import Trained
 
 TEXTS_AT_ONCE = 64
 ITSELF = "itself"  # the run under audit, as the base of a twin
+MASKED_JUDGE = "masked-judge"  # the twin that learns from texts with words replaced
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,8 @@ class Twin:
     name: str
     changes: Mapping[str, Any]
     base: str | None = None  # the twin (or the run itself) that its recipe works on
-    words: Literal["all", "chosen", "others"] = "all"  # of each document, that it learns from
+    # Of each document, that it learns from; masked: all, and again with a random share replaced.
+    words: Literal["all", "chosen", "others", "masked"] = "all"
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,8 @@ class Twins:
     subjects: Mapping[str, Decides] = field(default_factory=dict)
     failed: Mapping[str, str] = field(default_factory=dict)
     otherwise: str = ""  # how they were trained, where not as the run was
+    judge: Subject | None = None  # learnt the run's answers from texts with words replaced
+    why_no_judge: str = ""
 
     def named(self, prefix: str) -> dict[str, Decides]:
         """Those whose names begin so, by the rest of their names."""
@@ -154,10 +159,12 @@ def load_twins(
     failed: Mapping[str, str] | None = None,
 ) -> Twins:
     """Twins of a run that were trained in `folder`."""
+    found = {name: ClassifierSubject(Trained.load(folder / name, device)) for name in names}
     return Twins(
-        {name: ClassifierSubject(Trained.load(folder / name, device)) for name in names},
+        {name: subject for name, subject in found.items() if name != MASKED_JUDGE},
         failed or {},
         "by the standard recipe, unlike the run" if as_trained(run) else "",
+        judge=found.get(MASKED_JUDGE),
     )
 
 
@@ -191,6 +198,8 @@ def twin_job(
     if twin.words == "all":
         arguments["base"] = twin.base
         return Job(twin.name, train_twin, arguments, after, beside=places)
+    if twin.words == "masked":
+        return Job(twin.name, learn_masked, arguments, after, beside=places)
     arguments |= {"words": twin.words, "count": chosen_words}
     arguments["answered_by"] = ITSELF if answers == run else answers.name
     places["answers"] = str(answers.absolute())
@@ -236,6 +245,40 @@ def approximate(
         shown = [pair[words == "others"] for pair in selections(subject, whole.texts, count)]
         said = black_box.probabilities(whole.texts).argmax(axis=1)
         return Labelled(shown, said.astype(np.int64))
+
+    told = dataclasses.replace(
+        task, train=part(task.train), dev=part(task.dev), test=part(task.test)
+    )
+    train_run(folder, tell, told, settings, device)
+
+
+def learn_masked(
+    folder: Path,
+    tell: Tell,
+    *,
+    task: Task,
+    settings: Settings,
+    run: str,
+    device: str = "cpu",
+) -> None:
+    """Train a model to give the run's answers also where some of the words are replaced.
+
+    Every document is shown whole and once with a random share of its words replaced (Madsen et al.
+    2024), so that texts with holes are nothing new to it. The answer is that to the whole text.
+    """
+    subject = ClassifierSubject(Trained.load(run, device))
+    if not subject.replacement:
+        raise ConfigError("the run's tokenizer has no word to put in place of others.")
+    rng = np.random.default_rng(settings.training.seed)
+
+    def part(whole: Labelled) -> Labelled:
+        offsets = map(subject.trained.tokenizer.offsets, whole.texts)
+        holed = [
+            randomly_replaced(text, places, subject.replacement, rng)
+            for text, places in zip(whole.texts, offsets, strict=True)
+        ]
+        said = subject.trained.probabilities(whole.texts).argmax(axis=1).astype(np.int64)
+        return Labelled([*whole.texts, *holed], np.concatenate([said, said]))
 
     told = dataclasses.replace(
         task, train=part(task.train), dev=part(task.dev), test=part(task.test)

@@ -18,6 +18,7 @@ from heedful.auditing.subjects.huggingface.loading import LoadedTransformer
 from heedful.auditing.subjects.huggingface.ranking import rank_readings, told_by_heads
 from heedful.auditing.subjects.huggingface.readings import ReadingAudits, folders_of
 from heedful.auditing.subjects.huggingface.subject import TransformerSubject
+from heedful.auditing.subjects.retrained import Twins
 from heedful.text.documents import Documents
 
 POSITIONS = {
@@ -100,6 +101,7 @@ class PreparedReadings:
             request=AuditOptions(plan.sample, seconds, None, watcher, is_written),
             about={name: dict(one.about) for name, one in self.audits.items()},
             later=rank if self.every_head else None,
+            twins=self._first.twins,
         )
 
 
@@ -111,6 +113,7 @@ def prepare_readings(
     *,
     every_head: bool = False,
     about: Mapping[str, Any] | None = None,
+    twins: Twins | None = None,
 ) -> PreparedReadings:
     """An audit of every reading on the same documents; a budget is that of all together."""
     plan = plan or AuditPlan()
@@ -124,6 +127,7 @@ def prepare_readings(
             documents,
             each,
             about={**(about or {}), **_described(loaded, name, len(subjects), level)},
+            twins=twins,
         )
         for name, subject in subjects.items()
     }

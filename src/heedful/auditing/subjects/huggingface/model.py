@@ -5,6 +5,7 @@ under other weights, gradients. Packed by length, so that little is padding; not
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -17,6 +18,8 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from heedful.auditing.subjects.huggingface.answer_cache import RememberedAnswers
 from heedful.auditing.subjects.huggingface.attention import (
+    HALF,
+    LOOSE,
     CannotWatch,
     Imposition,
     Watch,
@@ -33,12 +36,14 @@ from heedful.auditing.subjects.huggingface.tokenization import (
     Pieces,
 )
 from heedful.errors import ConfigError
+from heedful.importance.held_layers import unexplained
 from heedful.model.digest import weights_digest
 from heedful.model.precision import Precision, Rounded
 from heedful.model.pretrained import most_positions
 from heedful.readouts import Attended, Readout
 from heedful.readouts.base import Squares
 
+SAME = 1e-4  # probabilities that differ by less are equal but for rounding
 CELLS_AT_ONCE = 2**25  # of all attention matrices that are kept at a time
 PROBE = ("some words to find out how the model reads", "two words")
 
@@ -73,6 +78,14 @@ class TransformerModel:
     def probabilities(self, texts: Sequence[str]) -> Probabilities:
         """Class probabilities of each text; most that come again are not computed again."""
         return self._remembered(texts, self._predict)
+
+    def probabilities_of_pieces(self, pieces: Sequence[Pieces]) -> Probabilities:
+        """The same of texts in pieces, some of which may be hidden from attention."""
+        named = {_key(some): some for some in pieces}
+        return self._remembered(
+            [_key(some) for some in pieces],
+            lambda keys: self._predict_pieces([named[key] for key in keys]),
+        )
 
     def attend(
         self,
@@ -170,6 +183,52 @@ class TransformerModel:
         batch = self.cutter.pad(self.cutter.encode(PROBE)).to(self.model.device)
         return tuple(output.squares() for output in output_maps(self.model, batch))
 
+    @cached_property
+    def embedding_layer(self) -> nn.Module:
+        """What makes vectors of words and positions; the table of words where there is none."""
+        found = getattr(self.model.base_model, "embeddings", None)
+        return found if isinstance(found, nn.Module) else self.model.get_input_embeddings()
+
+    @cached_property
+    def hides_words(self) -> bool:
+        """Whether a word that is hidden from attention has no say: another one in its place changes
+        nothing. A classifier that reads the states of words would still read that of a hidden one.
+        """
+        if "attention_mask" not in self.cutter.names:
+            return False
+        (pieces,) = self.cutter.cut(PROBE[:1])
+        numbers, words = pieces.inputs["input_ids"], len(pieces.offsets)
+        taken = {*numbers, *self.cutter.tokenizer.all_special_ids}
+        other = next((n for n in range(len(self.cutter.tokenizer)) if n not in taken), numbers[-1])
+        variants = []
+        for word in (0, words - 1):
+            hidden = pieces.with_hidden(np.arange(words) == word)
+            swapped = np.where(pieces.word_of == word, other, numbers).tolist()
+            variants += [hidden, replace(hidden, inputs={**hidden.inputs, "input_ids": swapped})]
+        found = np.stack(self._predict_pieces(variants))
+        return bool(np.abs(found[::2] - found[1::2]).max() < SAME)
+
+    @cached_property
+    def why_not_decomposed(self) -> str:
+        """Why a logit is not the sum of what words and biases give to it, once layers are held;
+        nothing if it is. Found out by adding up.
+        """
+        batch = self.cutter.pad(self.cutter.encode(PROBE)).to(self.model.device)
+
+        def run() -> tuple[Tensor, Float[Tensor, "batch classes"]]:
+            with as_it_was(self.model), self.embedded(layer=self.embedding_layer) as used:
+                logits = self.model(**batch.inputs).logits
+            return used[0], logits
+
+        missing = unexplained(self.model, run)
+        if missing <= LOOSE.get(self.model.dtype, HALF):
+            return ""
+        return (
+            "with attention, normalisation and activations held, what words and biases give to "
+            f"the logits of {type(self.model).__name__} does not add up to them (off by "
+            f"{missing:.0%})"
+        )
+
     def is_read(self, batch: PieceBatch) -> Bool[Tensor, "batch positions"]:
         """The positions whose state the classifier reads."""
         if self.reads == "all":
@@ -180,8 +239,13 @@ class TransformerModel:
         return order == chosen[:, None]
 
     @contextmanager
-    def embedded(self, change: Callable[[Tensor], Tensor] | None = None) -> Iterator[list[Tensor]]:
-        """Embeddings that ask for gradients, changed if wanted; they are in the list afterwards."""
+    def embedded(
+        self, change: Callable[[Tensor], Tensor] | None = None, layer: nn.Module | None = None
+    ) -> Iterator[list[Tensor]]:
+        """Embeddings that ask for gradients, changed if wanted; they are in the list afterwards.
+
+        Those of words, or the output of the `layer`.
+        """
         seen: list[Tensor] = []
 
         def ask(module: nn.Module, inputs: Any, output: Tensor) -> Tensor:
@@ -189,15 +253,17 @@ class TransformerModel:
             seen.append(given.requires_grad_())
             return seen[-1]
 
-        handle = self.model.get_input_embeddings().register_forward_hook(ask)
+        layer = self.model.get_input_embeddings() if layer is None else layer
+        handle = layer.register_forward_hook(ask)
         try:
             yield seen
         finally:
             handle.remove()
 
     def _predict(self, texts: list[str]) -> list[Float[ndarray, " classes"]]:
-        pieces = self.cutter.encode(texts)
+        return self._predict_pieces(self.cutter.encode(texts))
 
+    def _predict_pieces(self, pieces: Sequence[Pieces]) -> list[Float[ndarray, " classes"]]:
         def run(batch: PieceBatch, _: Rows) -> list[Tensor]:
             return list(probabilities_of(self.model(**batch.inputs).logits))
 
@@ -247,6 +313,11 @@ class TransformerModel:
             )
         attended, _ = self.attended(batch)
         return len(attended.weights), attended.weights[0].shape[1]
+
+
+def _key(pieces: Pieces) -> str:
+    """A text and what is hidden of it."""
+    return f"{pieces.text}\0{''.join(map(str, pieces.inputs['attention_mask']))}"
 
 
 def probabilities_of(logits: Float[Tensor, "batch classes"]) -> Float[Tensor, "batch classes"]:

@@ -4,7 +4,7 @@ Gradients are asked for by the embeddings alone: no parameter gathers any.
 """
 
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 
 import torch
 from torch import Tensor
@@ -14,7 +14,8 @@ from heedful.auditing.subjects.huggingface.attention import Watch, as_it_was, wa
 from heedful.auditing.subjects.huggingface.model import TransformerModel
 from heedful.auditing.subjects.huggingface.packing import Rows
 from heedful.auditing.subjects.huggingface.tokenization import PieceBatch
-from heedful.importance.seen import Part, Pass, PositionScores, Target, TokenScores, Vectors
+from heedful.importance.held_layers import layers_held
+from heedful.importance.seen import Held, Part, Pass, PositionScores, Target, TokenScores, Vectors
 from heedful.readouts import Attended, Readout
 from heedful.readouts.pooling import SPECIAL, sum_over_pieces
 
@@ -69,16 +70,22 @@ class _Packed(Part):
         self.is_word = batch.word_of != SPECIAL
 
     def run(
-        self, change: Callable[[Vectors], Vectors] | None = None, *, is_held: bool = False
+        self, change: Callable[[Vectors], Vectors] | None = None, *, held: Held = "nothing"
     ) -> Pass:
-        """Embeddings to logits."""
+        """Embeddings to logits; with layers held, from the output of the embedding layer."""
         model, own = self.model.model, list[Tensor]()
 
         def noted(vectors: Vectors) -> Vectors:
             own.append(vectors)
             return vectors.clone() if change is None else change(vectors)
 
-        around = watching(model, Watch(holds=True, keeps=False)) if is_held else nullcontext()
-        with torch.enable_grad(), as_it_was(model), around, self.model.embedded(noted) as used:
+        around: dict[Held, Callable[[], AbstractContextManager[None]]] = {
+            "nothing": nullcontext,
+            "weights": lambda: watching(model, Watch(holds=True, keeps=False)),
+            "layers": lambda: layers_held(model),
+        }
+        layer = self.model.embedding_layer if held == "layers" else None
+        embedded = self.model.embedded(noted, layer)
+        with torch.enable_grad(), as_it_was(model), around[held](), embedded as used:
             logits = model(**self.batch.inputs).logits
         return Pass(own[0], used[0], logits)

@@ -16,6 +16,7 @@ from torch import Tensor
 from heedful.auditing.subjects.base import (
     Attentions,
     DecidesFromOutside,
+    Judge,
     Probabilities,
     Reading,
     Subject,
@@ -59,7 +60,11 @@ class TransformerSubject(Subject):
         self.model = model
         self.readout = readout
         self.classes = tuple(classes)
-        self.gives = GIVEN if model.why_fixed else GIVEN | {Need.HELD_ATTENTION}
+        held = {
+            Need.HELD_ATTENTION: not model.why_fixed,
+            Need.HELD_LAYERS: not model.why_not_decomposed,
+        }
+        self.gives = GIVEN | {need for need, is_given in held.items() if is_given}
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -69,8 +74,10 @@ class TransformerSubject(Subject):
             f"{readouts.name_of(self.readout)} takes the lengths of values as they are: the matrix "
             f"that {type(self.model.model).__name__} sends them through was not found"
         )
+        why_not = self.model.why_not_decomposed
         return (
             *((plain,) if is_plain else ()),
+            *((f"decomposition is not available: {why_not}",) if why_not else ()),
             *self.model.rounded.notes,
             *self.model.packer.notes,
         )
@@ -88,6 +95,11 @@ class TransformerSubject(Subject):
     def replacement(self) -> str:
         """The mask of its tokenizer, or its unknown word."""
         return self.model.cutter.replacement
+
+    @property
+    def masking(self) -> Judge | None:
+        """Itself with words hidden from attention, where a hidden word has no say."""
+        return Masking(self.model) if self.model.hides_words else None
 
     def predict_texts(self, texts: Sequence[str]) -> Probabilities:
         """Probabilities of any texts."""
@@ -168,6 +180,29 @@ class DecidingTransformer(TransformerSubject, DecidesFromOutside):
     def sought(self, reading: Reading, search: Adversarial, seed: int) -> Attentions:
         """What an adversary finds."""
         return seek(self.model, self.readout, search, reading, seed)
+
+
+class Masking(Judge):
+    """A model that cannot attend to the words that are not kept; all others keep their positions.
+
+    A text without the word has no hole, but positions that move up: models may mind either.
+    """
+
+    def __init__(self, model: TransformerModel) -> None:
+        self.model = model
+
+    def judged(self, reading: Reading) -> Probabilities:
+        """As the reading has them."""
+        return reading.probabilities
+
+    def predict_kept(self, reading: Reading, document: Sources, is_kept: KeptWords) -> OfVariants:
+        """Probabilities of the texts with the other words hidden."""
+        pieces: Sequence[Pieces] = reading.inner
+        hidden = [
+            pieces[row].with_hidden(~kept)
+            for row, kept in zip(document.tolist(), is_kept, strict=True)
+        ]
+        return self.model.probabilities_of_pieces(hidden)
 
 
 def subject_of(

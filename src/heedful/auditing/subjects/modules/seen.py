@@ -97,13 +97,16 @@ class _WithGradients(seen.Part):
         self.is_word, self.target = part.is_word, target
 
     def run(
-        self, change: Callable[[seen.Vectors], seen.Vectors] | None = None, *, is_held: bool = False
+        self,
+        change: Callable[[seen.Vectors], seen.Vectors] | None = None,
+        *,
+        held: seen.Held = "nothing",
     ) -> seen.Pass:
         """From the embeddings of the trace; an adapter takes no others."""
         embedded = self.trace.embedded
         assert embedded is not None  # else neither is among what is `given`
         assert change is None
-        return seen.Pass(embedded, embedded, self._decided(is_held))
+        return seen.Pass(embedded, embedded, self._decided(is_held=held == "weights"))
 
     def states(self) -> tuple[seen.Vectors, Logits]:
         """Of the trace."""
