@@ -309,7 +309,7 @@ def test_weights_that_are_not_given_depend_on_whether_the_encoder_is_fine_tuned(
         a_model(encoder="bilstm:hidden_size=4"),
         a_model(encoder="pretrained:source=tiny"),
     )
-    assert Faithful().weights(small) == (0.2, 0.5, 0.0, 0.5)
+    assert Faithful().weights(small) == (1.0, 0.5, 0.0, 0.5)
     assert Faithful().weights(large) == (1.0, 1.0, 0.3, 0.3)
     assert Faithful(keep_weight=0.0).weights(large) == (1.0, 0.0, 0.3, 0.3)
     assert [(Faithful().first_length(m), Faithful().length(m)) for m in (small, large)] == [

@@ -44,7 +44,7 @@ LabelShares = Float[Tensor, " classes"]
 Loss = Float[Tensor, ""]
 
 # Weights of rank, keep, drop and away. What is fine-tuned learns in few and small steps.
-FROM_SCRATCH, FINE_TUNED = (0.2, 0.5, 0.0, 0.5), (1.0, 1.0, 0.3, 0.3)
+FROM_SCRATCH, FINE_TUNED = (1.0, 0.5, 0.0, 0.5), (1.0, 1.0, 0.3, 0.3)
 EPOCHS, EPOCHS_TUNED = (6, 8), (3, 3)  # by label alone, then with the penalties
 TOP = 0.2  # of the words of a dev text: answers from these alone tell the best epoch, too
 ROUNDING = 1e-6  # of a share times a number of words; falls that differ by less are the same
@@ -74,7 +74,7 @@ class Faithful(Penalised):
     The best epoch is told by answers from the whole dev text and from its top words together.
     """
 
-    rank_weight: float | None = None  # None: 0.2, and 1 for a pretrained encoder
+    rank_weight: float | None = None  # None: 1, whatever the encoder
     keep_weight: float | None = None  # None: 0.5, and 1 for a pretrained encoder
     drop_weight: float | None = None  # None: 0, and 0.3 for a pretrained encoder
     away_weight: float | None = None  # None: 0.5, and 0.3 for a pretrained encoder
