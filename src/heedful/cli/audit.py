@@ -59,7 +59,8 @@ def audit(
         typer.Option(
             "--deep",
             help="Also ask the questions that need retrained models (needs -o), and search for "
-            "the best ranking of words. With hf: the search, and a copy fine-tuned on masked texts as judge.",
+            "the best ranking of words. With hf: the search, and a copy fine-tuned on masked "
+            "texts as judge.",
         ),
     ] = False,
     train_data: Annotated[
