@@ -6,7 +6,7 @@ export HEEDFUL_DATA ?= $(abspath $(wildcard ../shared/data))
 export HEEDFUL_VECTORS ?= $(abspath $(wildcard ../shared/vectors/glove.100d.txt.gz))
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test test-browser test-workers test-slow lint check calibration clean
+.PHONY: demo test test-browser test-workers test-slow lint check calibration evidence evidence-page clean
 
 demo: .venv/installed
 	$(BIN)/heedful demo
@@ -41,6 +41,17 @@ calibration: .venv/installed
 	cp calibrated/calibration.json docs/calibration/calibration.json
 	$(BIN)/python -m tools.calibration_docs docs/calibration > calibrated/page.md
 	mv calibrated/page.md docs/calibration.md
+
+# Trains and audits the grids of evidence/ (hours; resumable), then makes the record and the page.
+evidence: .venv/installed-dev
+	$(BIN)/python -m tools.evidence smaller imdb_jw evidence/imdb_5000
+	for grid in evidence/*.toml; do $(BIN)/heedful sweep $$grid -o evidence/runs/$$(basename $$grid .toml) || exit 1; done
+	$(BIN)/python -m tools.evidence record evidence/runs/* > evidence/runs/evidence.json
+	cp evidence/runs/evidence.json docs/evidence.json
+	$(MAKE) evidence-page
+
+evidence-page: .venv/installed
+	$(BIN)/python -m tools.evidence page docs/evidence.json > docs/evidence.md
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv

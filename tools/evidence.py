@@ -1,7 +1,8 @@
 """What `faithful` costs and brings, beside the recipes of the papers: a record, then a page.
 
-    heedful sweep evidence/bilstm.toml -o evidence/bilstm          (and the other grids)
-    python -m tools.evidence record evidence/bilstm … > docs/evidence.json
+    python -m tools.evidence smaller imdb_jw evidence/imdb_5000
+    heedful sweep evidence/bilstm.toml -o evidence/runs/bilstm          (and the other grids)
+    python -m tools.evidence record evidence/runs/bilstm … > docs/evidence.json
     python -m tools.evidence page docs/evidence.json > docs/evidence.md
 
 A variant of these grids is called "ENCODER RECIPE", as in "bilstm faithful". Records are joined:
@@ -9,9 +10,13 @@ what a record file that is named among the folders holds is taken as it is.
 """
 
 import base64
+import gzip
 import json
+import os
+import random
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +25,27 @@ from jaxtyping import Bool
 from numpy import ndarray
 
 from heedful import runs
+from heedful.auditing.bootstrap import DEFAULT_BOOTSTRAP, estimate
 from heedful.auditing.results import StoredAudit
 from heedful.runs import RunFolder
 from heedful.training.task import find_corpus
 from heedful.training.trained import Trained
 
 Row = Mapping[str, Any]
+STANDARD = "standard"
+SAMPLE = {"train": 5000, "dev": 500, "test": 1000}  # documents of a smaller corpus
+WORDS = {"may": "may", "may-not": "may not", "not-safe": "not safe"}
+TESTS = ("true pictures", "true pictures, words replaced", "look away", "word choice")
+HEAD = [
+    "corpus", "encoder", "recipe", "seeds", "test accuracy", "difference to standard",
+    "may attention be shown?", *TESTS, "training time × standard",
+]  # fmt: skip
+INTRODUCTION = """# What faithful attention costs, and what it brings
+
+Made by `make evidence-page` from `docs/evidence.json`, which holds the cells of the grids in `evidence/` (`make evidence` trains and audits them again).
+Each line is a mean over seeds. The *difference to standard* is in points of test accuracy, paired by document, with a 95% interval (documents drawn again, seeds averaged). Scores of the audit's
+judged tests are given seed by seed. A recipe `faithful` trains with its defaults on every corpus; they were chosen on dev documents ([how](measured.md#how-the-weights-of-faithful-were-chosen)).
+"""  # noqa: E501
 
 
 def record(sources: Sequence[Path], device: str = "cpu") -> list[Row]:
@@ -53,7 +73,7 @@ def _cells(folder: Path, device: str) -> Iterator[Row]:
         )
         seconds = sum(epoch["seconds"] for epoch in run.read_lines(runs.HISTORY))
         yield {
-            "data": cell["data"], "variant": cell["variant"], "seed": cell["seed"],
+            "data": Path(cell["data"]).name, "variant": cell["variant"], "seed": cell["seed"],
             "documents": len(test), "right": packed(is_right),
             "train_seconds": round(seconds, 1),
             **_audited(place),
@@ -84,8 +104,76 @@ def unpacked(text: str, documents: int) -> Bool[ndarray, " documents"]:
     return bits.astype(bool)
 
 
+def smaller(name: str, folder: Path) -> None:
+    """Write a sample of a named corpus as a folder of its own: always the same documents."""
+    source = Path(os.environ["HEEDFUL_DATA"]) / name
+    rng = random.Random(0)
+    folder.mkdir(parents=True, exist_ok=True)
+    for part, count in SAMPLE.items():
+        with gzip.open(source / f"{part}.jsonl.gz", "rt", encoding="utf-8") as lines:
+            documents = list(lines)
+        chosen = sorted(rng.sample(range(len(documents)), count))
+        with gzip.open(folder / f"{part}.jsonl.gz", "wt", encoding="utf-8") as sample:
+            sample.writelines(documents[place] for place in chosen)
+
+
+def page(rows: Sequence[Row]) -> str:
+    """The page: a line for each corpus, encoder and recipe, beside the standard recipe."""
+    cells: dict[tuple[str, str], dict[str, dict[int, Row]]] = {}
+    for row in rows:
+        encoder, _, recipe = row["variant"].partition(" ")
+        of_recipe = cells.setdefault((encoder, row["data"]), {})
+        of_recipe.setdefault(recipe, {})[row["seed"]] = row
+    lines = [
+        _line(encoder, data, recipe, seeds, recipes.get(STANDARD, {}))
+        for (encoder, data), recipes in sorted(cells.items())
+        for recipe, seeds in sorted(recipes.items(), key=lambda item: item[0] != STANDARD)
+    ]
+    table = "\n".join(f"| {' | '.join(line)} |" for line in [HEAD, ["---"] * len(HEAD), *lines])
+    return f"{INTRODUCTION}\n{table}\n"
+
+
+def _line(
+    encoder: str, data: str, recipe: str, seeds: Mapping[int, Row], standard: Mapping[int, Row]
+) -> list[str]:
+    accuracy = np.mean([unpacked(row["right"], row["documents"]).mean() for row in seeds.values()])
+    both = sorted(seeds.keys() & standard.keys()) if recipe != STANDARD else []
+    seconds = [seeds[seed]["train_seconds"] / standard[seed]["train_seconds"] for seed in both]
+    verdicts = Counter(WORDS[row["verdict"]] for row in seeds.values() if "verdict" in row)
+    return [
+        data, encoder, recipe, str(len(seeds)), f"{accuracy:.1%}",
+        _difference([(seeds[seed], standard[seed]) for seed in both]) if both else "",
+        ", ".join(f"{count} × {word}" for word, count in verdicts.most_common()),
+        *(_over_seeds(seeds.values(), test) for test in TESTS),
+        f"{np.mean(seconds):.1f}" if seconds else "",
+    ]  # fmt: skip
+
+
+def _difference(pairs: Sequence[tuple[Row, Row]]) -> str:
+    """Points of accuracy with a 95% interval: documents drawn again, their seeds averaged."""
+    by_document = np.mean(
+        [np.subtract(*(unpacked(r["right"], r["documents"]) * 100.0 for r in p)) for p in pairs],
+        axis=0,
+    )
+    found = estimate(by_document, np.random.default_rng(0), DEFAULT_BOOTSTRAP)
+    low, high = found.interval
+    return f"{found.mean:+.1f} [{low:+.1f}, {high:+.1f}]"
+
+
+def _over_seeds(rows: Iterable[Row], test: str) -> str:
+    scores = [row["tests"][test][0] for row in rows if test in row.get("tests", {})]
+    return " ".join(f"{score:.2f}" for score in scores) or "–"
+
+
+def main(what: str, *sources: str) -> None:
+    """Print a record of sweeps (`cuda` first: on a GPU) or its page, or make a small corpus."""
+    if what == "smaller":
+        return smaller(sources[0], Path(sources[1]))
+    is_cuda = "cuda" in sources[:1]
+    paths = [Path(source) for source in sources[is_cuda:]]
+    rows = record(paths, "cuda" if is_cuda else "cpu")
+    print(page(rows) if what == "page" else json.dumps(rows, indent=0), end="")
+
+
 if __name__ == "__main__":
-    what, *sources = sys.argv[1:]
-    if what == "record":
-        device = "cuda" if sources[0] == "cuda" and sources.pop(0) else "cpu"
-        print(json.dumps(record([Path(source) for source in sources], device), indent=0))
+    main(*sys.argv[1:])

@@ -258,6 +258,16 @@ def test_an_audit_speaks_of_words(folder, small_task, tmp_path):
     assert {"decisive", "exclusive", "agreeing", "telling", "grounded"} <= asked
 
 
+@pytest.mark.parametrize("split", ["words", "spaces"])
+def test_a_replaced_word_is_one_word_that_is_read_as_unknown(folder, small_task, split):
+    from heedful.auditing.subjects.classifier import ClassifierSubject
+
+    subject = ClassifierSubject(train(small_task, _settings(folder).with_(split=split)))
+    assert subject.trained.tokenizer.cut_words(subject.replacement) == [subject.replacement]
+    pieces = subject.trained.batches([subject.replacement]).whole().piece_ids
+    assert pieces.flatten().tolist() == [PretrainedSource.load(str(folder)).unknown]
+
+
 def _settings(folder):
     return Settings().with_(
         encoder=Pretrained(source=str(folder)), recipe="standard:epochs=1", min_documents=1

@@ -32,6 +32,6 @@ def test_a_replacement_that_says_nothing_judges_a_bag_of_words_as_deletion_does(
     document = np.array([0, 0, 1, 1])
     is_kept = (np.random.default_rng(0).random((4, 4)) < 0.5) & reading.is_token[document]
     np.testing.assert_allclose(
-        Replacing(subject).predict_kept(reading, document, is_kept),
+        Replacing(subject, subject.replacement).predict_kept(reading, document, is_kept),
         subject.predict_kept(reading, document, is_kept),
     )

@@ -36,7 +36,8 @@ from heedful.text.token_classes import classify_tokens
 from heedful.text.vocabulary import SPECIAL_WORDS
 from heedful.training.trained import Exposure, Trained
 
-MASK, UNKNOWN = "[MASK]", "unknown"  # BERT's; and, repeated until no vocabulary has it
+UNKNOWN = "unknown"  # repeated until no vocabulary has it
+UNWRITTEN = "\ua66e"  # a letter of one manuscript, for which no tokenizer has a piece
 
 
 class ClassifierSubject(Decides, ShowsStates, KnowsWords):
@@ -107,9 +108,9 @@ class ClassifierSubject(Decides, ShowsStates, KnowsWords):
 
     @cached_property
     def replacement(self) -> str:
-        """A word that is not in the vocabulary; of a pretrained encoder, its tokenizer's mask."""
+        """A word that is not in the vocabulary, and that a pretrained encoder has no piece for."""
         if isinstance(self.model.encoder, PretrainedEncoder):
-            return MASK if len(self.trained.tokenizer.cut_words(MASK)) == 1 else ""
+            return UNWRITTEN  # its mask is a special piece, and those cannot be written in a text
         word = UNKNOWN
         while word in self.vocabulary:
             word += UNKNOWN
