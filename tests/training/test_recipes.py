@@ -174,7 +174,8 @@ def test_the_audit_catches_attention_that_looks_away_and_not_the_honest_one(audi
             name: next(t for t in result.answer("agreeing").tests if t.name == wanted)
             for name, (_, result) in found.items()
         }
-        assert tests["deceptive"].score.interval[1] < tests["standard"].score.interval[0]
+        # By values: honest attention agrees better than the control, which then gives no score.
+        assert tests["deceptive"].score.value + 0.3 < tests["standard"].score.value
 
 
 def test_deceptive_attention_leaves_the_forbidden_words(audited):
