@@ -6,7 +6,8 @@
     python -m tools.evidence page docs/evidence.json > docs/evidence.md
 
 A variant of these grids is called "ENCODER RECIPE", as in "bilstm faithful". Records are joined:
-what a record file that is named among the folders holds is taken as it is.
+what a record file that is named among the folders holds is taken as it is. The page ends with
+evidence/notes.md.
 """
 
 import base64
@@ -33,6 +34,7 @@ from heedful.training.trained import Trained
 
 Row = Mapping[str, Any]
 STANDARD = "standard"
+NOTES = Path("evidence/notes.md")  # how the cells were made, and what they say
 SAMPLE = {"train": 5000, "dev": 500, "test": 1000}  # documents of a smaller corpus
 WORDS = {"may": "may", "may-not": "may not", "not-safe": "not safe"}
 TESTS = ("true pictures", "true pictures, words replaced", "look away", "word choice")
@@ -172,7 +174,10 @@ def main(what: str, *sources: str) -> None:
     is_cuda = "cuda" in sources[:1]
     paths = [Path(source) for source in sources[is_cuda:]]
     rows = record(paths, "cuda" if is_cuda else "cpu")
-    print(page(rows) if what == "page" else json.dumps(rows, indent=0), end="")
+    if what == "page":
+        print(page(rows), NOTES.read_text(encoding="utf-8"), sep="\n", end="")
+    else:
+        print(json.dumps(rows, indent=0))
 
 
 if __name__ == "__main__":

@@ -181,6 +181,8 @@ def test_a_withheld_attention_is_not_drawn(classifiers, planted):
     found = explain(classifiers[0].trained_, planted.test.texts[0])
     withheld = replace(found, shown=False, why="Because.")
     assert list(withheld.drawn) == [m for m in found.scores if m != "attention"]
+    assert {d.measure for d in found.drawn_deletions} == set(found.scores)
+    assert {d.measure for d in withheld.drawn_deletions} == set(withheld.drawn)
     assert list(replace(found, shown=True).drawn) == list(found.scores)
     page = explanation_page(withheld)
     assert "The heat map of attention should not be shown.</strong> Because." in page

@@ -152,7 +152,8 @@ def judge_pictures(
 
 def place_between(fall: Column, floor: Column, best: Column) -> Column:
     """Where a fall lies between that of random rankings (0) and the best one (1)."""
-    return (fall - floor) / (best - floor)
+    with np.errstate(invalid="ignore", divide="ignore"):  # where nothing falls there is no place
+        return (fall - floor) / (best - floor)
 
 
 def is_true(picture: Column) -> Column:

@@ -25,6 +25,7 @@ from heedful.intervals import wilson
 LENGTHS = 3  # parts of the documents, by their number of words, that are looked at by themselves
 TOLERANCES = (0.05, 0.1, 0.15, 0.2, 0.3, 0.5)  # that a report shows the verdict at
 CLAIM = "As a ranking of words for the predicted class, on documents like these"
+WORST = 2  # classes or lengths are named where the verdict is no yes
 
 
 @dataclass(frozen=True)
@@ -52,12 +53,15 @@ def verdicts_by_tolerance(audit: Audit) -> tuple[AtTolerance, ...]:
 
 
 def exceptions(audit: Audit) -> list[str]:
-    """Classes and lengths whose own share of false pictures is surely more than is tolerated."""
+    """Classes and lengths with surely more false pictures than is tolerated, the worst first."""
     named = [(str(row["class"]), row) for row in audit.evidence.get("classes", ())]
     tolerated = _tolerated(audit)
+    rows = sorted(
+        (*named, *_by_length(audit)), key=lambda pair: -(pair[1]["false_pictures"] or 0.0)
+    )
     return [
         f"{name} (false on {row['false_pictures']:.0%} of {row['documents']:,})"
-        for name, row in (*named, *_by_length(audit))
+        for name, row in rows
         if None not in (row["low"], row["false_pictures"])
         and row["documents"] >= FEWEST
         and row["low"] > tolerated
@@ -110,7 +114,9 @@ def _sentences(audit: Audit, pictures: TestResult, point: OperatingPoint) -> Ite
     if choice and choice[0].judgement == "contradicted":
         yield "Which word gets the most weight gives the label away: words that say nothing do."
     if named := exceptions(audit):
-        yield f"{'Except for' if audit.verdict == 'may' else 'Worst for'}: {', '.join(named)}."
+        is_may = audit.verdict == "may"
+        listed = ", ".join(named if is_may else named[:WORST])
+        yield f"{'Except for' if is_may else 'Worst for'}: {listed}."
     if silent := _silent(audit):
         on, mostly = counted(len(silent), "document"), _mostly(audit, silent)
         yield f"On {on}{mostly} no words carry the decision: show no picture there."

@@ -114,11 +114,12 @@ def explained(explanation: "Explanation", anyway: bool = False) -> Iterator[Text
         line = shaded(explanation.text, explanation.offsets, scores)
         yield Text(f"{measure:<{width}}  ") + line
         yield Text(f"{'':<{width}}  {strongest(explanation.words, scores)}", style="dim")
-    if explanation.deletions:
+    deletions = explanation.deletions if anyway else explanation.drawn_deletions
+    if deletions:
         yield Text(
             f"\nprobability of {one_line(str(explanation.prediction))} without the top words"
         )
-    for deletion in explanation.deletions:
+    for deletion in deletions:
         gone = one_line(" · ".join(deletion.words))
         yield Text(f"{deletion.measure:<{width}}  {deletion.probability:.3f}  without {gone}")
 

@@ -64,6 +64,11 @@ class Explanation:
         return {m: s for m, s in self.scores.items() if not (is_withheld and m == ATTENTION)}
 
     @property
+    def drawn_deletions(self) -> tuple[Deletion, ...]:
+        """Deletions by what is drawn: the top words of a withheld heat map would give it away."""
+        return tuple(deletion for deletion in self.deletions if deletion.measure in self.drawn)
+
+    @property
     def prediction(self) -> Label:
         """The class that the text is given."""
         return self.classes[int(self.probabilities.argmax())]

@@ -111,6 +111,11 @@ class Penalised(Recipe):
         """Whatever does not fit shows when it is prepared."""
         self.prepare(model, material)
 
+    @property
+    def teaches_attention(self) -> bool:
+        """Whether it makes no sense for a model whose attention cannot learn."""
+        return False
+
     def prepare(self, model: TextClassifier, material: Material) -> nn.Module:
         """Whatever else learns or is needed, as a module; says so if the model does not fit."""
         return nn.Identity()

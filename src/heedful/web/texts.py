@@ -131,7 +131,7 @@ def explained(run: str, trained: Trained, found: Explanation) -> schemas.Explain
             schemas.DeletionSheet(
                 measure=one.measure, words=list(one.words), probability=one.probability
             )
-            for one in found.deletions
+            for one in found.drawn_deletions
         ],
         shown=found.shown,
         why=found.why,

@@ -15,6 +15,7 @@ from heedful.auditing.subjects.retrained import (
     adversary,
     chosen,
     context_free,
+    without_attention,
     written,
 )
 from heedful.counterfactual.adversarial import Adversarial
@@ -260,7 +261,10 @@ def test_from_python_twins_are_trained_in_a_folder_and_left_when_done(corpus, tm
         heedful.audit(*ask, deep=tmp_path / "deep")
 
 
-@pytest.mark.parametrize("recipe", ["standard", "tying", "vat", "random-pretraining", "selector"])
+@pytest.mark.parametrize(
+    "recipe",
+    ["standard", "tying", "vat", "random-pretraining", "selector", "faithful", "faithful,tying"],
+)
 def test_the_twins_of_every_question_can_be_made_of_any_run(recipe):
     run = Settings().with_(recipe=recipe)
     names = {}
@@ -272,3 +276,18 @@ def test_the_twins_of_every_question_can_be_made_of_any_run(recipe):
     bases = {twin.base for twin in names.values()} - {None, ITSELF}
     assert bases <= set(names)
     assert len(names) == 22
+
+
+def test_twins_with_uniform_weights_are_taught_by_no_recipe_that_teaches_attention():
+    for recipe, expected in (
+        ("tying", "Tying"),
+        ("faithful", "Standard"),
+        ("faithful,tying", "Standard"),
+    ):
+        run = Settings().with_(recipe=recipe)
+        settings = run.with_(**without_attention(run))
+        assert type(settings.training.recipe).__name__ == expected
+        assert (
+            settings.plain()["model"]["projection"]
+            == Settings().with_(projection="uniform").plain()["model"]["projection"]
+        )

@@ -24,9 +24,9 @@ from heedful.auditing.subjects.retrained import (
     Twin,
     Twins,
     adversary,
-    as_trained,
     context_free,
     other_seeds,
+    without_attention,
 )
 from heedful.auditing.verdict import GAIN_TEST, judge_gain
 from heedful.errors import counted
@@ -64,7 +64,7 @@ class Needed(Question):
         """The model with uniform weights, and models that see one word at a time."""
         seeds = other_seeds(run, settings.seeds)
         own = run.training.seed
-        even = {**as_trained(run), "projection": "uniform"}
+        even = without_attention(run)
         uniform = [Twin(f"{UNIFORM}{s}", {**even, "seed": s}) for s in (own, *seeds)]
         again = [Twin(f"{SEED}{seed}", {"seed": seed}) for seed in seeds]
         against = adversary(settings.middle_weight, settings.adversary_epochs, run)

@@ -83,6 +83,13 @@ def as_trained(run: Settings) -> dict[str, Any]:
     return {} if isinstance(recipe, Penalised | Standard) else {"recipe": "standard"}
 
 
+def without_attention(run: Settings) -> dict[str, Any]:
+    """Changes that train a twin with uniform weights, as the run was as far as that makes sense."""
+    recipe = run.training.recipe
+    is_pointless = isinstance(recipe, Penalised) and recipe.teaches_attention
+    return {**(as_usual(run) if is_pointless else as_trained(run)), "projection": "uniform"}
+
+
 def as_usual(run: Settings, recipe: str = "standard") -> dict[str, Any]:
     """Changes that train by a plain recipe, for as long as the run was, if it had one stage.
 
@@ -90,7 +97,7 @@ def as_usual(run: Settings, recipe: str = "standard") -> dict[str, Any]:
     """
     own = run.training.recipe
     is_plain = isinstance(own, Penalised | Standard) and "recipe" not in run.model.encoder.wants()
-    epochs = own.epochs if is_plain else Standard().epochs
+    epochs = (own.epochs if is_plain else None) or Standard().epochs
     return {"recipe": f"{recipe}:epochs={epochs}"}
 
 

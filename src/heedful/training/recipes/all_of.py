@@ -42,6 +42,11 @@ class AllOf(Penalised):
         made = [recipes.make(spec) for spec in self.of.split(",")]
         return [recipe for recipe in made if isinstance(recipe, Penalised)]
 
+    @property
+    def teaches_attention(self) -> bool:
+        """Whether any of them does."""
+        return any(part.teaches_attention for part in self.parts)
+
     def wants(self, given: Collection[str]) -> Mapping[str, Any]:
         """What any of them needs."""
         return {name: value for part in self.parts for name, value in part.wants(given).items()}

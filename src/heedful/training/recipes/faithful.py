@@ -101,6 +101,11 @@ class Faithful(Penalised):
                     f"{share}."
                 )
 
+    @property
+    def teaches_attention(self) -> bool:
+        """Where to look is all that it teaches."""
+        return True
+
     def prepare(self, model: TextClassifier, material: Material) -> nn.Module:
         """The shares of the labels; says so if attention cannot learn."""
         attends = needs_attention(model, "faithful")
