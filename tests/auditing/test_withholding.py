@@ -216,3 +216,22 @@ def test_the_audit_of_a_run_is_found_by_its_weights(classifiers, of_first, plant
     (broken / "audit.json").write_text("{")
     assert set(audits_near(run)) == {run / "audit", broken, tmp_path / "audits" / "elsewhere"}
     assert find_audit(run, first) == run / "audit"
+
+
+class OfFewWords(PlainSubject):
+    def is_strange(self, texts):
+        return np.array(["zzz" in text for text in texts])
+
+
+def test_a_text_without_a_known_word_is_like_none_that_was_audited(audited):
+    plain = subject()
+    known = OfFewWords(plain.predict, plain.attend, plain.classes)
+    strange, ordinary = Withholding.by_audit(audited, known).decide(["zzz", f"great {FILLERS}"])
+    assert (strange.is_shown, ordinary.is_shown) == (False, True)
+    assert "holds no word that the model knows" in strange.why
+
+
+def test_a_trained_model_tells_texts_of_unknown_words(classifiers, planted):
+    trained = classifiers[0].trained_
+    texts = [planted.test.texts[0], "zzzunheard", "zzzunheard zzzofwords"]
+    assert trained.is_strange(texts).tolist() == [False, True, True]

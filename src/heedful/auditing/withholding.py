@@ -27,6 +27,7 @@ from heedful.text.documents import Document, Documents
 
 SILENT = "No words carry this decision, so there is nothing to show."
 MISSES = "A word that decides as much as any other has hardly any weight."
+STRANGE = "The text holds no word that the model knows."
 OTHER_SIDE = "Most of the weight lies on words that speak against the decision."
 
 
@@ -87,6 +88,17 @@ class ByScore:
 
 
 @dataclass(frozen=True)
+class ByVocabulary:
+    """A text of unknown words is like no document that was audited."""
+
+    guarantee = ""
+
+    def objections(self, subject: Subject, reading: Reading) -> list[str]:
+        """Where the subject knows no word."""
+        return [STRANGE if is_strange else "" for is_strange in subject.is_strange(reading.texts)]
+
+
+@dataclass(frozen=True)
 class Withholding:
     """All reasons to withhold heat maps of one subject."""
 
@@ -114,7 +126,7 @@ class Withholding:
                 "Audit this model, or give an audit of it."
             )
         shares = tuple(float(share) for share in audit.settings["fractions"])
-        return cls(subject, (ByScore(rule, shares), *also))
+        return cls(subject, (ByScore(rule, shares), ByVocabulary(), *also))
 
     @in_full()
     def decide(self, texts: Sequence[str]) -> list[Showing]:

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from numpy import ndarray
 
     from heedful.text.documents import Documents
-    from heedful.text.vocabulary import Encoded
     from heedful.training.trained import Trained
 
 
@@ -70,7 +69,7 @@ def predict(
                 f"{int(is_met.sum()):,} of {len(documents):,} {what}: "
                 "scores on those say nothing about new text"
             )
-    if trained.pretrained is None and (strange := _without_known_words(batches.documents)):
+    if strange := int(trained.is_strange(documents.texts).sum()):
         notes.append(f"{strange:,} of {len(documents):,} hold no word that the model knows")
     decisions = trained.decisions(documents.texts)
     probabilities = decisions.probabilities
@@ -130,17 +129,6 @@ def _score(which: str, probabilities: "ndarray", labels: "ndarray") -> str:
         f"accuracy on {which}: {percent(scores.accuracy)} of {scores.documents:,} documents; "
         f"95% interval {low} to {high}"
     )
-
-
-def _without_known_words(documents: "Encoded") -> int:
-    """How many documents have only words that training never saw, or none."""
-    import numpy as np
-
-    from heedful.text.vocabulary import UNKNOWN_WORD
-
-    is_known = documents.token_ids != UNKNOWN_WORD
-    known_before = np.concatenate([[0], np.cumsum(is_known)])
-    return int((np.diff(known_before[documents.starts]) == 0).sum())
 
 
 def _documents(

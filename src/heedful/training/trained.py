@@ -32,6 +32,7 @@ from heedful.text.batching import Batches
 from heedful.text.documents import Documents, fingerprints
 from heedful.text.labels import match_labels
 from heedful.text.tokenize import Tokenizer
+from heedful.text.vocabulary import UNKNOWN_WORD
 from heedful.training.decisions import Decisions, decide
 from heedful.training.evaluate import predict
 from heedful.training.settings import STAGES, Settings
@@ -175,6 +176,14 @@ class Trained:
             WordWeights(text, self.tokenizer.offsets(text), weights[index], withheld[index])
             for index, text in enumerate(texts)
         ]
+
+    def is_strange(self, texts: Sequence[str]) -> Bool[ndarray, " documents"]:
+        """Which texts have only words that training never saw, or none; pieces are always known."""
+        if self.pretrained is not None:
+            return np.zeros(len(texts), dtype=bool)
+        documents = self.tokenizer.encode(texts)
+        known_before = np.cumsum([0, *(documents.token_ids != UNKNOWN_WORD)])
+        return np.diff(known_before[documents.starts]) == 0
 
     def exposure(self, texts: Sequence[str]) -> Exposure:
         """Which texts were trained on or chose the best epoch, case and white space aside."""

@@ -193,6 +193,10 @@ class Subject(Judge):
         """Which texts it met in training; none, where that is not known."""
         return Exposure.none(len(texts))
 
+    def is_strange(self, texts: Sequence[str]) -> Bool[ndarray, " documents"]:
+        """Which texts hold no word that it knows; none, where that is not known."""
+        return np.zeros(len(texts), dtype=bool)
+
     def refuses(self, question: str) -> str:
         """Why a question makes no sense for it, whatever it can do; nothing if it does."""
         return ""

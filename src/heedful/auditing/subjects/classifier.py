@@ -106,6 +106,10 @@ class ClassifierSubject(Decides, ShowsStates, KnowsWords):
         """Which texts it was trained on, and which chose its best epoch."""
         return self.trained.exposure(texts)
 
+    def is_strange(self, texts: Sequence[str]) -> Bool[ndarray, " documents"]:
+        """Which texts hold no word of its vocabulary."""
+        return self.trained.is_strange(texts)
+
     @cached_property
     def replacement(self) -> str:
         """A word that is not in the vocabulary, and that a pretrained encoder has no piece for."""
