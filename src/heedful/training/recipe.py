@@ -218,6 +218,11 @@ def needs_matching_sizes(model: TextClassifier, claim: str) -> None:
         )
 
 
+def by_label(model: TextClassifier, batch: Batch, rng: torch.Generator) -> Float[Tensor, ""]:
+    """The objective of a phase that learns from the labels alone."""
+    return cross_entropy(model(batch), batch)
+
+
 def cross_entropy(trace: AnyTrace, batch: Batch) -> Float[Tensor, ""]:
     """Mean negative log probability of the labels (nats), each document counted by its weight."""
     return cross_entropy_of(trace.logits, batch)

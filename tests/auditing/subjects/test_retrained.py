@@ -175,7 +175,9 @@ def test_a_judge_like_the_model_judges_as_the_model_does(subject, corpus):
     np.testing.assert_array_equal(same.columns["is_true_trained"], same.columns["is_true_replaced"])
     tests = {test.name: test for test in same.answer("telling").tests}
     trained = tests["true pictures, judge trained on masked texts"]
-    assert trained.note == "words replaced by unknown for a judge trained on such texts"
+    assert trained.note == (
+        "words replaced by a placeholder (unknown) for a judge trained on such texts"
+    )
     assert trained.judgement == tests["true pictures, words replaced"].judgement != "reported"
 
 
@@ -211,7 +213,7 @@ def test_a_deep_audit_trains_a_judge_on_masked_texts_and_searches_for_both_limit
     tests = {test.name: test for test in found.answer("telling").tests}
     assert tests["true pictures, judge trained on masked texts"].score.documents >= 20
     judge = ClassifierSubject(Trained.load(tmp_path / "deep" / "masked-judge"))
-    assert "unknown" in judge.vocabulary  # it has met what stands for other words
+    assert "unknown" in judge.vocabulary  # it has met the placeholder for other words
     facts = {fact["name"]: fact for fact in found.evidence["facts"]}
     of_attention = facts["normalised comprehensiveness of attention"]
     of_random = facts["normalised comprehensiveness of random rankings"]

@@ -66,7 +66,7 @@ OTHER_WAYS = (
     OtherWay(
         _repeated("words replaced", "is_true_replaced"),
         _replacing,
-        lambda subject: f"words replaced by {subject.replacement}",
+        lambda subject: f"words replaced by a placeholder ({subject.replacement})",
     ),
     OtherWay(
         _repeated("words masked", "is_true_masked", ("transformer",)),
@@ -82,7 +82,8 @@ OTHER_WAYS = (
         ),
         _trained,
         lambda subject: (
-            f"words replaced by {subject.replacement} for a judge trained on such texts"
+            f"words replaced by a placeholder ({subject.replacement}) for a judge trained on such "
+            "texts"
         ),
     ),
 )

@@ -29,7 +29,7 @@ from heedful.training.recipe import (
     Material,
     Penalised,
     Phase,
-    cross_entropy,
+    by_label,
     cross_entropy_of,
     needs_attention,
     recipes,
@@ -242,11 +242,6 @@ class WholeAndTop(nn.Module):
         is_top = top_words(trace.scores, batch.is_token, TOP)
         alone = logits_of_words(self.model, trace.embedded, is_top)
         return Answer((trace.logits.log_softmax(dim=-1) + alone.log_softmax(dim=-1)) / 2)
-
-
-def by_label(model: TextClassifier, batch: Batch, rng: torch.Generator) -> Loss:
-    """Cross-entropy alone."""
-    return cross_entropy(model(batch), batch)
 
 
 def rank(

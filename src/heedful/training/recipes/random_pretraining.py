@@ -22,7 +22,7 @@ from heedful.training.recipe import (
     Material,
     Phase,
     Recipe,
-    cross_entropy,
+    by_label,
     cross_entropy_of,
     needs_attention,
     recipes,
@@ -86,7 +86,7 @@ class RandomPretraining(Recipe):
             name="random weights",
             scored=at_random,
         )
-        yield Phase(look, attends.attention_parts, self.epochs, name="attention")
+        yield Phase(by_label, attends.attention_parts, self.epochs, name="attention")
 
     def read_at_random(
         self, model: TextClassifier, batch: Batch, rng: torch.Generator
@@ -107,11 +107,6 @@ class RandomPretraining(Recipe):
     def _same_each_time(self, scores: Weights, is_token: IsToken) -> Weights:
         """A projection that ignores the scores; the same draws whenever dev is scored."""
         return self.draw(is_token, torch.Generator().manual_seed(0))
-
-
-def look(model: TextClassifier, batch: Batch, rng: torch.Generator) -> Float[Tensor, ""]:
-    """The loss of a batch as the model attends."""
-    return cross_entropy(model(batch), batch)
 
 
 def softmax_noise(is_token: IsToken, rng: torch.Generator, spread: float) -> Weights:

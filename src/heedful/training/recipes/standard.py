@@ -3,14 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import torch
-from jaxtyping import Float
-from torch import Tensor
-
 from heedful.config import at_least
 from heedful.model.classifier import TextClassifier
-from heedful.text.batching import Batch
-from heedful.training.recipe import Material, Phase, Recipe, cross_entropy, recipes
+from heedful.training.recipe import Material, Phase, Recipe, by_label, recipes
 
 
 @recipes.register("standard")
@@ -28,10 +23,4 @@ class Standard(Recipe):
 
     def phases(self, model: TextClassifier, material: Material) -> Iterator[Phase]:
         """One phase."""
-        yield Phase(self.objective, learns=[model], epochs=self.epochs)
-
-    def objective(
-        self, model: TextClassifier, batch: Batch, rng: torch.Generator
-    ) -> Float[Tensor, ""]:
-        """The loss of one batch."""
-        return cross_entropy(model(batch), batch)
+        yield Phase(by_label, learns=[model], epochs=self.epochs)
