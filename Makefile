@@ -6,7 +6,7 @@ export HEEDFUL_DATA ?= $(abspath $(wildcard ../shared/data))
 export HEEDFUL_VECTORS ?= $(abspath $(wildcard ../shared/vectors/glove.100d.txt.gz))
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test test-browser test-workers test-slow lint check calibration evidence evidence-page clean
+.PHONY: demo test test-browser test-workers test-slow lint check harden harden-short calibration evidence evidence-page clean
 
 demo: .venv/installed
 	$(BIN)/heedful demo
@@ -32,6 +32,13 @@ lint: .venv/installed-dev
 	$(BIN)/mypy
 
 check: lint test test-browser test-workers
+
+# Kills, mutated files and command lines, full disks, power cuts, two writers, hostile texts.
+harden: .venv/installed-dev
+	$(BIN)/python -m tools.harden --page docs/hardening.md
+
+harden-short: .venv/installed-dev
+	$(BIN)/python -m tools.harden --share 0.05
 
 # Trains and audits the zoo again (resumable), ships its operating points, and makes the page.
 calibration: .venv/installed

@@ -12,8 +12,8 @@ import heedful
 
 SOURCE = Path(heedful.__file__).parent
 ORDER = [
-    *("errors", "visible", "terminal", "progress", "storage", "config", "records"),
-    *("intervals", "registry", "runs"),
+    *("errors", "visible", "terminal", "progress", "interruption", "storage", "config", "records"),
+    *("seals", "intervals", "registry", "runs", "verification"),
     *("text", "model", "training"),
     *("jobs", "importance", "counterfactual", "readouts", "auditing", "analysis"),
     *("sweeps", "papers", "calibration", "plots", "report", "estimator", "api", "web", "cli"),

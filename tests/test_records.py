@@ -101,11 +101,11 @@ def test_a_file_that_does_not_fit_is_refused_with_its_path_and_what_to_do(tmp_pa
     folder.write_json("whole.json", {"schema": 2, "name": "a"})
     assert folder.read_json("whole.json")["name"] == "a"
     with pytest.raises(RunError) as error:
-        folder.read_record("whole.json", Whole, schema=2, advice="Make it again.")
+        folder.read_record("whole.json", Whole, schemas=[2], advice="Make it again.")
     path = tmp_path / "whole.json"
     assert str(error.value) == (
         f"{path} is not as heedful wrote it: parts is missing. Make it again."
     )
     with pytest.raises(RunError) as error:
-        folder.read_record("whole.json", Whole, schema=1, advice="Make it again.")
+        folder.read_record("whole.json", Whole, schemas=[1], advice="Make it again.")
     assert str(error.value) == (f"{path} has schema 2, and this version reads 1. Make it again.")

@@ -232,3 +232,11 @@ def test_many_who_wait_for_a_lock_hold_it_one_after_the_other(tmp_path: Path):
         thread.join()
     assert (most, len(done)) == (1, 6)
     assert list((tmp_path / "new").iterdir()) == []
+
+
+def test_checkpoints_that_a_killed_process_left_are_dropped_on_request(tmp_path: Path):
+    folder = finished(tmp_path / "run")
+    folder.write_checkpoint("epoch", {"w": torch.zeros(1)}, {"epoch": 1})
+    folder.drop_checkpoints()
+    assert not list(folder.path.glob("checkpoint-*"))
+    RunFolder.open(folder.path)

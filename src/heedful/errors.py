@@ -21,11 +21,16 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 
+LONGEST_SENTENCE = 2_000  # characters; files name things as long as they like
+
 
 class HeedfulError(Exception):
     """A failure that its message explains."""
 
     exit_code = 2
+
+    def __init__(self, message: str) -> None:
+        super().__init__(shortened(message))
 
 
 class UsageError(HeedfulError):
@@ -102,11 +107,20 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f" Did you mean {close[0]!r}?" if close else ""
 
 
+def shortened(sentence: str) -> str:
+    """A sentence of a length that is read: a very long one without its middle."""
+    if len(sentence) <= LONGEST_SENTENCE:
+        return sentence
+    first, last = LONGEST_SENTENCE * 3 // 4, LONGEST_SENTENCE // 5
+    left_out = len(sentence) - first - last
+    return f"{sentence[:first]} … ({left_out:,} characters left out) … {sentence[-last:]}"
+
+
 def counted(count: int, noun: str, plural: str | None = None) -> str:
     """'1 document', '2,310 documents', '2 classes'."""
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
-def percent(share: float) -> str:
+def percent(share: float | int) -> str:
     """0.8237 -> '82.4%'."""
     return f"{100 * share:.1f}%"

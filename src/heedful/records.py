@@ -14,7 +14,16 @@ import math
 from collections.abc import Iterator, Mapping
 from functools import cache
 from types import GenericAlias, NoneType, UnionType
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints, is_typeddict
+from typing import (
+    Any,
+    Literal,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
 
 from heedful.config import check
 from heedful.errors import ConfigError
@@ -92,3 +101,45 @@ def _schema(kind: Any) -> list[tuple[str, Any, bool, str | None]]:
         (f.name, hints[f.name], f.default is f.default_factory is missing, f.metadata.get("none"))
         for f in dataclasses.fields(kind)
     ]
+
+
+def json_schema(kind: Any) -> dict[str, Any]:
+    """The same rules as JSON Schema, for other programs: what a file must hold to be read."""
+    if isinstance(kind, UnionType) or get_origin(kind) is Union:
+        return {"anyOf": [json_schema(option) for option in get_args(kind)]}
+    origin, options = get_origin(kind), get_args(kind)
+    if origin is Literal:
+        return {"enum": list(options)}
+    if origin in (dict, Mapping):
+        return {"type": "object", "additionalProperties": json_schema(options[1])}
+    if origin is list or (origin is tuple and options[-1] is Ellipsis):
+        return {"type": "array", "items": json_schema(options[0])}
+    if origin is tuple:
+        return {
+            "type": "array",
+            "prefixItems": [json_schema(option) for option in options],
+            "minItems": len(options),
+            "maxItems": len(options),
+        }
+    return _object_schema(kind) if _has_parts(kind) else dict(_PLAIN[kind])
+
+
+def _object_schema(kind: Any) -> dict[str, Any]:
+    properties, required = {}, []
+    for name, of_name, is_needed, none in _schema(kind):
+        options = [json_schema(of_name), *([{"const": none}] if none is not None else [])]
+        properties[name] = options[0] if len(options) == 1 else {"anyOf": options}
+        required += [name] if is_needed else []
+    return {"type": "object", "properties": properties, "required": required}
+
+
+_PLAIN: dict[Any, dict[str, Any]] = {
+    Any: {},
+    str: {"type": "string"},
+    int: {"type": "integer"},
+    float: {"type": ["number", "null"]},
+    bool: {"type": "boolean"},
+    dict: {"type": "object"},
+    list: {"type": "array"},
+    NoneType: {"type": "null"},
+}

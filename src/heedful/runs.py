@@ -7,17 +7,17 @@
     history.jsonl                   one line per epoch
     metrics.json                    scores on dev and test
     training_documents.safetensors  fingerprints of what it was trained on
-    provenance.json                 versions, data, seed, device, checksums; written last
+    provenance.json                 versions, data, seed, device, checksums, seal; written last
     original/                       the Hugging Face model that decides, where one was healed
     checkpoint-*.safetensors        only while a training is under way
     base/                           a run of its own, where the recipe needed one and trained it
 
 An audit is a folder too: request.json (what is asked of which model), audit.json (verdict, answers,
-settings) and per_example.parquet (one row per document); parts/ only while it is under way. That of
-a Hugging Face model holds an audit for each reading, and readings.json. So is an analysis:
-analysis.json, and rows.parquet where it has many rows. A sweep is a folder of runs, each with a
-cell.json (its place in the grid), results.parquet (a row each), and analyses.parquet (a row per row
-of every analysis).
+settings, checksums, seal) and per_example.parquet (one row per document); parts/ only while it is
+under way. That of a Hugging Face model holds an audit for each reading, and readings.json. So is an
+analysis: analysis.json, and rows.parquet where it has many rows. A sweep is a folder of runs, each
+with a cell.json (its place in the grid), results.parquet (a row each), and analyses.parquet (a row
+per row of every analysis).
 
 Every file is written beside its place and moved there in one step, so a killed process or a full
 disk leaves the old file or the new one, never half of one. A folder has one writer at a time, who
@@ -25,20 +25,24 @@ holds its `.lock`; what a killed writer leaves (that file, files that were not y
 content, and the next writer removes it. Nothing is ever unpickled.
 """
 
-import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from types import GenericAlias
 from typing import TYPE_CHECKING, Any
 
+from heedful import seals
 from heedful.errors import ConfigError, RunError
 from heedful.records import Record, read_record
 from heedful.storage import (
     check_no_file,
-    environment_failures,
+    flush_folder,
+    held,
     is_leftover,
     json_bytes,
+    make_folder,
     write_atomically,
 )
 
@@ -152,8 +156,7 @@ class RunFolder:
 
     def begin(self, config: Mapping[str, Any]) -> None:
         """Make the folder and write the configuration with its schema number."""
-        with environment_failures(self.path):
-            self.path.mkdir(parents=True, exist_ok=True)
+        make_folder(self.path)
         self.write_json(CONFIG, {"schema": SCHEMA, **config})
 
     def finish(self, provenance: Mapping[str, Any]) -> None:
@@ -161,10 +164,14 @@ class RunFolder:
         found = [PRETRAINED] if (self.path / PRETRAINED).is_file() else []
         found += [f"{ORIGINAL}/{one.name}" for one in sorted(self.original.glob("*"))]
         written = [*CHECKSUMMED, *found]
-        checksums = {name: _sha256(self.path / name) for name in written}
-        self.write_json(PROVENANCE, {**provenance, "sha256": checksums})
+        self.write_sealed(PROVENANCE, provenance, written)
+        self.drop_checkpoints()
+
+    def drop_checkpoints(self) -> None:
+        """Remove the saved states of a finished training; a killed process may have left some."""
         for left in self.path.glob("checkpoint-*.safetensors"):
-            left.unlink()
+            left.unlink(missing_ok=True)
+        flush_folder(self.path)
 
     def read_json(self, name: str) -> dict[str, Any]:
         """A JSON object."""
@@ -177,17 +184,40 @@ class RunFolder:
         return value
 
     def read_record(
-        self, name: str, kind: type[Record], *, advice: str, schema: int | None = None
+        self, name: str, kind: type[Record], *, advice: str, schemas: Sequence[int] = ()
     ) -> Record:
         """A JSON object as a record; `advice` says what to do with a file that does not fit."""
         stored = self.read_json(name)
-        if schema is not None and stored.get("schema") != schema:
+        if schemas and stored.get("schema") not in schemas:
             raise RunError(
                 f"{self.path / name} has schema {stored.get('schema')!r}, and this version reads "
-                f"{schema}. {advice}"
+                f"{' and '.join(map(str, schemas))}. {advice}"
             )
-        try:
+        if seals.OWN in stored and not seals.is_whole(stored):
+            raise self._not_as_written(name, name, advice)
+        with self._misfits_named(name, advice):
             return read_record(kind, stored)
+
+    def read_checked(self, name: str, kind: GenericAlias | type, *, advice: str) -> dict[str, Any]:
+        """A JSON object as it is, if it fits a type."""
+        stored = self.read_json(name)
+        with self._misfits_named(name, advice):
+            read_record(kind, stored)
+        return stored
+
+    def read_checked_lines(self, name: str, kind: type, *, advice: str) -> list[dict[str, Any]]:
+        """JSON lines as they are, if each fits a type."""
+        stored = self.read_lines(name)
+        with self._misfits_named(name, advice):
+            for number, line in enumerate(stored, start=1):
+                read_record(kind, line, f"line {number}")
+        return stored
+
+    @contextmanager
+    def _misfits_named(self, name: str, advice: str) -> Iterator[None]:
+        """Say of a value that does not fit its type in which file it is, and what to do."""
+        try:
+            yield
         except ConfigError as error:
             raise RunError(
                 f"{self.path / name} is not as heedful wrote it: {error} {advice}"
@@ -196,6 +226,40 @@ class RunFolder:
     def write_json(self, name: str, value: Mapping[str, Any]) -> None:
         """Write a JSON object."""
         self.write_bytes(name, json_bytes(value, indent=2))
+
+    def write_sealed(self, name: str, value: Mapping[str, Any], files: Iterable[str]) -> None:
+        """Write a JSON object last, with the checksums of other files and its own."""
+        self.write_json(name, seals.sealed(self.path, value, files))
+
+    def enter_into_seal(self, file: str) -> None:
+        """Add a file that was written later, such as a report, to the seal of an audit."""
+        for name in (AUDIT, READINGS):
+            if not (self.path / name).is_file():
+                continue
+            record = self.read_json(name)
+            if (self.path / file).is_file() and seals.is_whole(
+                record
+            ):  # one that was changed stays as it is, and is noticed
+                with held(self.path):
+                    self.write_json(name, seals.entered(self.path, record, file))
+
+    def is_outside_seal(self, file: str) -> bool:
+        """Whether a sealed audit in this folder says nothing about a file."""
+        found = [self.read_json(name) for name in (AUDIT, READINGS) if (self.path / name).is_file()]
+        return any(seals.is_sealed(record) and file not in record[seals.FILES] for record in found)
+
+    def check_seal(self, name: str, files: Iterable[str], advice: str) -> None:
+        """Refuse files that are not as the sealed JSON object of that name says."""
+        for change in seals.changes(self.path, self.read_json(name), files):
+            if change.what == "missing":
+                raise RunError(f"the folder {self.path} is broken: {change.name} is missing.")
+            raise self._not_as_written(change.name, name, advice)
+
+    def _not_as_written(self, file: str, sealed_in: str, advice: str) -> RunError:
+        return RunError(
+            f"{self.path / file} is not the file that heedful wrote (its SHA-256 differs from "
+            f"that in {sealed_in}): it was cut short or changed. {advice}"
+        )
 
     def write_lines(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
         """Write JSON lines."""
@@ -257,25 +321,15 @@ class RunFolder:
         self.write_tensors(f"checkpoint-{name}.safetensors", tensors, facts)
 
     def _check_files(self) -> None:
-        known = self.read_json(PROVENANCE).get("sha256")
+        record, advice = self.read_json(PROVENANCE), "Copy the run again or train it again."
+        known = record.get(seals.FILES)
         if not isinstance(known, dict):
             raise RunError(f"{self.path / PROVENANCE} holds no checksums; it was changed.")
-        for name in dict.fromkeys((*CHECKSUMMED, *known)):
-            if not (self.path / name).is_file():
-                raise RunError(f"the run folder {self.path} is broken: {name} is missing.")
-            if _sha256(self.path / name) != known.get(name):
-                raise RunError(
-                    f"{self.path / name} is not the file that training wrote (its SHA-256 "
-                    "differs from provenance.json): it was cut short or changed. "
-                    "Copy the run again or train it again."
-                )
+        if seals.OWN in record and not seals.is_whole(record):
+            raise self._not_as_written(PROVENANCE, PROVENANCE, advice)
+        self.check_seal(PROVENANCE, dict.fromkeys((*CHECKSUMMED, *known)), advice)
 
 
 def folder_name(text: str) -> str:
     """A text as a harmless folder name."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-.") or "run"
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,12 +1,14 @@
 """Files and folders written safely: in one step, and by one process at a time.
 
 A file is written beside its place and moved there, so a killed process or a full disk leaves the
-old file or the new one. A folder has one writer, who holds its `.lock`; what a killed writer leaves
-is no content, and the next writer removes it.
+old file or the new one. File and folder are flushed to disk before the write counts as done, so it
+survives a power cut. A folder has one writer, who holds its `.lock`; what a killed writer leaves is
+no content, and the next writer removes it.
 """
 
 import errno
 import fcntl
+import glob
 import json
 import os
 import re
@@ -23,6 +25,8 @@ from typing import Any
 from heedful.errors import EnvironmentFailure, RunError
 
 LOCK = ".lock"
+PART = re.compile(r"\..+\.(\d+)\.part")  # something on its way, and the process that writes it
+ABANDONED_SECONDS = 3600  # on a shared disk, the process may be alive on another machine
 
 
 @contextmanager
@@ -89,7 +93,7 @@ def _lock(path: Path, waits: Callable[[], None] | None) -> int | None:
     """
     while True:
         with environment_failures(path.parent):
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(path.parent)
             try:
                 descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
             except FileNotFoundError:
@@ -149,6 +153,33 @@ def check_no_file(folder: Path) -> None:
             raise RunError(f"{place} is a file. Expected a folder that does not exist yet.")
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder, and those around it that are missing; they survive a power cut."""
+    made = [one for one in (folder, *folder.parents) if not one.exists()]
+    with environment_failures(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    for one in made:
+        flush_folder(one.parent)
+
+
+def flush_folder(folder: Path) -> None:
+    """Flush a folder to disk: which files it has, and under which names."""
+    with suppress(OSError):  # some file systems cannot, and some folders may be written, not read
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def flush_files(folder: Path) -> None:
+    """Flush to disk the files of a folder that something else wrote, and the folder."""
+    for path in folder.iterdir():
+        with path.open("rb") as file:
+            os.fsync(file.fileno())
+    flush_folder(folder)
+
+
 def _beside(path: Path) -> Path:
     """Where something is on its way to its place, or out of it."""
     return path.with_name(f".{path.name}.{os.getpid()}.part")
@@ -156,13 +187,40 @@ def _beside(path: Path) -> Path:
 
 def is_leftover(path: Path) -> bool:
     """Whether a file is no content: a lock, or something a killed process left on its way."""
-    return path.name == LOCK or re.fullmatch(r"\..+\.\d+\.part", path.name) is not None
+    return path.name == LOCK or PART.fullmatch(path.name) is not None
 
 
 def _remove_leftovers(folder: Path) -> None:
+    """Remove what killed writers left in a folder that is ours, and in the folders below it.
+
+    Those below may have writers of their own at this moment: there, only what was abandoned goes.
+    """
     for path in folder.iterdir():
         if path.name != LOCK and is_leftover(path):
             remove(path)
+    for path in folder.rglob(".*.part"):
+        if _is_abandoned(path):
+            remove(path)
+
+
+def _is_abandoned(path: Path) -> bool:
+    """Whether it is long since a process of this machine that is gone was writing something."""
+    if (match := PART.fullmatch(path.name)) is None:
+        return False
+    with suppress(OSError):  # gone by now, or not ours to look at
+        is_old = time.time() - path.stat().st_mtime > ABANDONED_SECONDS
+        return is_old and not _is_alive(int(match[1]))
+    return False
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        pass  # another user's
+    return True
 
 
 def remove(path: Path) -> None:
@@ -176,7 +234,7 @@ def remove(path: Path) -> None:
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write beside `path`, flush to disk, then move into place in one step.
+    """Write beside `path`, flush to disk, then move into place in one step, and flush that too.
 
     A link stays a link: what it leads to is written. A device or a pipe is written into.
     """
@@ -187,6 +245,9 @@ def write_atomically(path: Path, data: bytes) -> None:
             return
         target = Path(os.path.realpath(path))
         beside = _beside(target)
+        for left in target.parent.glob(f".{glob.escape(target.name)}.*.part"):
+            if _is_abandoned(left):
+                remove(left)
         try:
             with beside.open("wb") as file:
                 file.write(data)
@@ -195,6 +256,7 @@ def write_atomically(path: Path, data: bytes) -> None:
             beside.replace(target)
         finally:
             beside.unlink(missing_ok=True)
+        flush_folder(target.parent)
 
 
 def _is_special(path: Path) -> bool:

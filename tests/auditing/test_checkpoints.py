@@ -47,6 +47,18 @@ def run(parts=None, stop_after=None, **options):
     return audit(a_subject(POINTS, len), DOCUMENTS, QUICK, request=request)
 
 
+def test_the_same_audit_is_the_same_files_wherever_its_parts_were_kept(tmp_path):
+    for name, parts in (("memory", None), ("folder", PartsInFolder(tmp_path / "parts", {"m": 1}))):
+        found = run(parts, documents=100)
+        found.save(tmp_path / name)
+        found.to_html(tmp_path / name / "report.html")
+    for file in ("per_example.parquet", "audit.json", "report.html"):
+        of_memory, of_folder = (
+            (tmp_path / name / file).read_bytes() for name in ("memory", "folder")
+        )
+        assert of_memory == of_folder, file
+
+
 def test_a_killed_audit_goes_on_to_the_same_result_without_asking_again(tmp_path):
     whole = run()
     with pytest.raises(Killed):

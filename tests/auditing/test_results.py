@@ -1,25 +1,40 @@
 import json
 import math
 from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import heedful
+from heedful import runs
 from heedful.auditing.audit import audit
 from heedful.auditing.results import Answer, Audit, plain
 from heedful.errors import RunError
+from heedful.runs import RunFolder
 from heedful.text.documents import Document, Documents
 from tests.auditing.doubles import a_subject
 from tests.auditing.points import CUTS_OF_FUNCTIONS, POINTS
 
 
+@cache
+def a_found_audit(documents: int = 12) -> Audit:
+    read = Documents(
+        Document(f"good word{n} bad{n % 3}", "good" if n % 2 else None) for n in range(documents)
+    )
+    return audit(a_subject({"good": 1.0, "bad1": -3.0}), read, about={"name": "by hand"})
+
+
 @pytest.fixture(scope="module")
 def found() -> Audit:
-    documents = Documents(
-        Document(f"good word{n} bad{n % 3}", "good" if n % 2 else None) for n in range(12)
-    )
-    return audit(a_subject({"good": 1.0, "bad1": -3.0}), documents, about={"name": "by hand"})
+    return a_found_audit()
+
+
+def seal(folder: Path, stored: dict[str, Any]) -> None:
+    """Write audit.json as a program would that seals what it writes."""
+    RunFolder(folder).write_sealed(runs.AUDIT, stored, [runs.PER_EXAMPLE])
 
 
 def test_a_saved_audit_comes_back_whole(found, tmp_path):
@@ -51,7 +66,7 @@ def test_an_audit_from_before_cuts_were_measured_shows_the_cuts_it_had(found, tm
     stored = json.loads((tmp_path / "a/audit.json").read_text())
     del stored["calibration"]
     stored["cuts"] = {"comprehensiveness": 0.5}
-    (tmp_path / "a/audit.json").write_text(json.dumps(stored))
+    seal(tmp_path / "a", stored)
     old = Audit.load(tmp_path / "a")
     assert old.cuts == {"comprehensiveness": 0.5}
     assert old.said_of("comprehensiveness") == "cut 0.5: not calibrated"
@@ -99,15 +114,15 @@ def test_what_is_no_audit_is_refused_in_a_sentence(found, tmp_path):
         Audit.load(tmp_path)
     found.save(tmp_path / "a")
     stored = json.loads((tmp_path / "a/audit.json").read_text())
-    (tmp_path / "a/audit.json").write_text(json.dumps({**stored, "schema": 99}))
+    seal(tmp_path / "a", {**stored, "schema": 99})
     with pytest.raises(RunError, match="schema 99, and this version reads"):
         Audit.load(tmp_path / "a")
     answers = stored.pop("answers")
-    (tmp_path / "a/audit.json").write_text(json.dumps(stored))
+    seal(tmp_path / "a", stored)
     with pytest.raises(RunError, match="not as heedful wrote it: answers is missing"):
         Audit.load(tmp_path / "a")
-    (tmp_path / "a/audit.json").write_text(json.dumps({**stored, "answers": answers}))
     (tmp_path / "a/per_example.parquet").write_bytes(b"PAR1 no")
+    seal(tmp_path / "a", {**stored, "answers": answers})
     with pytest.raises(RunError, match="do not fit together"):
         Audit.load(tmp_path / "a")
 

@@ -1,13 +1,16 @@
 """`heedful serve`: sentences for what cannot be served, and one real server."""
 
 import json
+import os
 import re
 import signal
 import socket
 import struct
 import subprocess
 import sys
+import time
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import pytest
@@ -109,6 +112,39 @@ for _ in range(2):
     except SystemExit as left:
         print(left.code or 0, flush=True)
 """
+
+
+@pytest.mark.workers
+def test_a_server_that_is_stopped_with_long_work_under_way_answers_and_is_gone(heedful, data):
+    options = ["--encoder", "bilstm", "--epochs", "1", "--embedding-size", "8", "--split", "spaces"]
+    assert heedful("train", data, "-o", "slow", "-q", *options).code == 0
+    command = "from heedful.cli import main; main()"
+    with subprocess.Popen(
+        [sys.executable, "-c", command, "serve", "slow", "--port", "0", "--cores", "1"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    ) as process:
+        try:
+            address = process.stdout.readline().strip()
+            asked = urllib.request.Request(
+                f"{address}api/runs/slow/explain",
+                json.dumps({"text": "a b c d " * 2400, "measures": ["leave-one-out"]}).encode(),
+                {"content-type": "application/json"},
+            )
+            with ThreadPoolExecutor(2) as clients:
+                answers = [clients.submit(urllib.request.urlopen, asked, timeout=60) for _ in "ab"]
+                while status_at(address)["waiting"] < 1:
+                    time.sleep(0.05)
+                process.send_signal(signal.SIGTERM)
+                failures = [one.exception() for one in answers]
+            _, err = process.communicate(timeout=20)
+        finally:
+            process.kill()
+    assert [failure.code for failure in failures] == [503, 503]
+    assert process.returncode == 0, err
+    assert err.splitlines() == ["serving 1 run and 0 audits", "stop with Ctrl-C"]
 
 
 @pytest.mark.workers

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heedful.errors import DataError
+from heedful.text.files import SMALL
 from heedful.text.readers import read_documents
 
 CSV = b'text,label\n"a, ""b""",x\nc,y\n'
@@ -113,6 +114,21 @@ def test_a_file_of_nothing_is_refused(ending, data, tmp_path: Path):
     path = tmp_path / f"empty.{ending}"
     path.write_bytes(gzip.compress(data) if ending.endswith("gz") else data)
     with pytest.raises(DataError, match="is empty"):
+        read_documents(path)
+
+
+def test_a_small_gzip_file_that_unpacks_to_far_more_than_text_can_is_refused(tmp_path: Path):
+    path = tmp_path / "bomb.csv.gz"
+    path.write_bytes(gzip.compress(b"text,label\n" + b" " * (SMALL + 1)))
+    with pytest.raises(DataError, match=r"bomb.csv.gz unpacks to more than 64 MiB, over 100 times"):
+        read_documents(path)
+
+
+def test_a_small_parquet_file_that_unpacks_to_far_more_than_text_can_is_refused(tmp_path: Path):
+    path = tmp_path / "bomb.parquet"
+    rows = pyarrow.array(["a" * 1024]).take(pyarrow.array([0] * (SMALL // 1024 + 1)))
+    pyarrow.parquet.write_table(pyarrow.table({"text": rows, "label": rows}), path)
+    with pytest.raises(DataError, match=r"bomb.parquet unpacks to more than 64 MiB, over 100"):
         read_documents(path)
 
 

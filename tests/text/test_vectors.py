@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from heedful.errors import DataError
-from heedful.text.vectors import read_vectors
+from heedful.text.vectors import LONGEST_LINE, read_vectors
 
 WORDS = {"<no word>": 0, "good": 1, "bad": 2, ". . .": 3, "unheard": 4}
 GLOVE = "good 1 2 3\nother 0 0 0\nbad -1 0.5 1e-1\n. . . 7 8 9\n"
@@ -45,6 +45,12 @@ def test_a_file_that_is_no_vectors_is_refused(tmp_path: Path, content, sentence)
 def test_a_broken_gzip_file_is_refused(tmp_path: Path):
     (tmp_path / "v.txt.gz").write_bytes(gzip.compress(GLOVE.encode())[:-9])
     with pytest.raises(DataError, match="is not a whole gzip file"):
+        read_vectors(tmp_path / "v.txt.gz", WORDS)
+
+
+def test_a_line_that_fills_the_memory_is_refused(tmp_path: Path):
+    (tmp_path / "v.txt.gz").write_bytes(gzip.compress(GLOVE.encode() + b"0 " * LONGEST_LINE))
+    with pytest.raises(DataError, match=r"line \d+: longer than any word with its vector"):
         read_vectors(tmp_path / "v.txt.gz", WORDS)
 
 

@@ -21,12 +21,14 @@ from heedful.counterfactual import what_if
 from heedful.counterfactual.base import counterfactuals
 from heedful.importance.base import importances
 from heedful.importance.explanation import USUAL_MEASURES, explain
+from heedful.importance.seen import Need
 from heedful.web import Limits
 from heedful.web.limits import TEXT_CHARACTERS
 from heedful.web.static_files import known_files
 from tests.web.conftest import trained_on
 
-NO_TRANSFORMERS = [name for name in importances if name != "decomposition"]
+OF_LAYERS = {name for name in importances if Need.LAYERS in importances[name].needs}
+NO_TRANSFORMERS = [n for n in importances if n not in OF_LAYERS and n != "decomposition"]
 TEXT = "positiveaaa neutralaaa neutralaab Neutralaac negativeaaa"
 EXPLAIN, ATTEND, REPLACE = (f"/api/runs/words/{verb}" for verb in ("explain", "attend", "replace"))
 
@@ -66,7 +68,8 @@ def test_what_is_served_is_told(client, audit):
     assert runs_["words"]["has_attention"]
     assert runs_["words"]["problem"] == ""
     assert [line["sentence"] for line in sheet["audits"]] == [audit.sentence]
-    assert [one["name"] for one in sheet["measures"]] == list(importances)
+    of_runs = [name for name in importances if name not in OF_LAYERS]  # of Hugging Face models
+    assert [one["name"] for one in sheet["measures"]] == of_runs
     assert sheet["usual_measures"] == list(USUAL_MEASURES)
     assert [one["name"] for one in sheet["counterfactuals"]] == list(counterfactuals)
     assert sheet["limits"]["text_characters"] == TEXT_CHARACTERS
@@ -603,6 +606,16 @@ def test_whoever_has_left_is_not_worked_for(served_folder, serve):
     asyncio.run(opened.app(scope, receive, send))
     assert sent[0]["status"] == 400
     assert b"the client disconnected" in sent[1]["body"]
+
+
+@pytest.mark.parametrize("run", ["words", "bilstm"])
+def test_a_measure_that_takes_too_long_is_stopped_between_batches(served_folder, serve, run):
+    with serve(served_folder, limits=Limits(work_seconds=0.0)) as opened:
+        asked = {"text": "a b " * 2000, "measures": ["leave-one-out"]}
+        answer = opened.post(f"/api/runs/{run}/explain", json=asked)
+        assert "this took longer than the 0 s" in problem(answer, 422, "request")
+        answer = opened.post(f"/api/runs/{run}/replace", json={"text": "a b", "by": "adversarial"})
+        assert "this took longer than the 0 s" in problem(answer, 422, "request")
 
 
 def test_nothing_is_kept_of_what_is_asked(client, served_folder):

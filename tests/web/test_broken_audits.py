@@ -14,10 +14,11 @@ from heedful.auditing.comparison import compare
 from heedful.auditing.results import Audit
 from heedful.cli import show
 from heedful.errors import RunError
+from heedful.runs import RunFolder
 from heedful.web.server import Server
 from heedful.web.store import Store
 
-OTHERS = ["no number", 7, True, None, [], {"x": None}]
+OTHERS = ["no number", 7, None]  # test_mutated_audits.py has more kinds, at random places
 Path_ = tuple[str | int, ...]
 
 
@@ -48,7 +49,8 @@ def shortened(value: Any) -> Any:
 
 
 def write(folder: Path, stored: dict[str, Any]) -> None:
-    (folder / runs.AUDIT).write_text(json.dumps(stored))
+    """As a program would that seals what it writes."""
+    RunFolder(folder).write_sealed(runs.AUDIT, stored, [runs.PER_EXAMPLE])
 
 
 def loads(folder: Path, stored: dict[str, Any]) -> bool:

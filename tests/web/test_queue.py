@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 from collections.abc import Coroutine
 from typing import Any
 
@@ -9,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from heedful.interruption import check_interrupted
 from heedful.web.limits import Limits
-from heedful.web.queue import Abandoned, Busy, WorkQueue
+from heedful.web.queue import Abandoned, Busy, TooLong, WorkQueue
 
 
 class Works:
@@ -130,6 +132,53 @@ def test_whoever_stops_waiting_leaves_the_line():
 
     run(queue, story())
     assert works.begun == 2
+
+
+def batches() -> None:
+    """Work that would take forever, one batch after the other."""
+    while True:
+        check_interrupted()
+        time.sleep(0.001)
+
+
+def test_work_that_takes_too_long_is_stopped_and_frees_its_place():
+    queue = WorkQueue(1, Limits(work_seconds=0.05))
+
+    async def story() -> None:
+        with pytest.raises(TooLong, match=r"longer than the 0\.05 s that a request may take"):
+            await queue.serve(batches)
+        assert (await queue.serve(lambda: 7)).found == 7
+
+    run(queue, story())
+
+
+def test_work_is_stopped_when_the_client_disconnects_and_frees_its_place():
+    queue, looks = WorkQueue(1, Limits()), iter([False, False, True])
+
+    async def has_left() -> bool:
+        return next(looks)
+
+    async def story() -> None:
+        with pytest.raises(Abandoned):
+            await queue.serve(batches, has_left)
+        assert (await queue.serve(lambda: 7)).found == 7
+
+    run(queue, story())
+
+
+def test_a_queue_that_stops_answers_everyone_at_once():
+    queue = WorkQueue(1, Limits())
+
+    async def story() -> None:
+        tasks = [asyncio.create_task(queue.serve(batches)) for _ in range(3)]
+        await until(lambda: (queue.working, queue.waiting) == (1, 2))
+        queue.stop()
+        found = await asyncio.gather(*tasks, return_exceptions=True)
+        assert [type(one) for one in found] == [Busy] * 3
+        with pytest.raises(Busy, match="the server is being stopped"):
+            await queue.serve(lambda: 7)
+
+    run(queue, story())
 
 
 def test_work_that_fails_frees_its_place():

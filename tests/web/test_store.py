@@ -64,7 +64,7 @@ def test_folders_that_hold_nothing_are_refused(tmp_path):
 
 def test_a_run_that_is_broken_from_the_start_is_refused_if_it_was_asked_for(own_folder):
     (own_folder / "words" / runs.MODEL).write_bytes(b"x")
-    with pytest.raises(RunError, match="is not the file that training wrote"):
+    with pytest.raises(RunError, match="is not the file that heedful wrote"):
         Store.open([own_folder / "words"])
 
 
@@ -138,7 +138,7 @@ def test_an_audit_that_goes_or_breaks_is_gone(own_folder):
         store.audit("words")
     (folder / runs.PER_EXAMPLE).write_bytes(b"PAR1")
     (folder / runs.AUDIT).write_text(json.dumps(stored))
-    with pytest.raises(Gone, match="do not fit together"):
+    with pytest.raises(Gone, match=r"per_example\.parquet is not the file that heedful wrote"):
         store.audit("words")
     (folder / runs.PER_EXAMPLE).unlink()
     with pytest.raises(Gone, match=f"held {runs.PER_EXAMPLE} when"):

@@ -21,7 +21,6 @@ from heedful import runs, storage
 from heedful.auditing.questions.base import Measured
 from heedful.errors import RunError
 from heedful.runs import RunFolder
-from heedful.storage import environment_failures
 
 Part = dict[str, Measured]
 """By question."""
@@ -97,8 +96,7 @@ class PartsInFolder(Parts):
         from safetensors.numpy import save
 
         with self._making:
-            with environment_failures(self._folder.path):
-                self._folder.path.mkdir(parents=True, exist_ok=True)  # or another process did
+            storage.make_folder(self._folder.path)  # unless another process did
             if not (self._audit.path / runs.REQUEST).is_file():
                 self._audit.write_json(runs.REQUEST, self._request)
         self._folder.write_bytes(_file(group), save(_flattened(part), {DIGEST: self._digest}))
@@ -141,18 +139,22 @@ def _unflattened(flat: Mapping[str, ndarray]) -> Part:
 def joined(
     parts: Iterable[Part], groups: list[Int[ndarray, " _"]], question: str, documents: int
 ) -> Measured:
-    """What a question found in all groups, in the order of the documents."""
+    """What a question found in all groups, in the order of the documents.
+
+    Names come in alphabetical order, since parts in memory and in a folder have orders of their
+    own, and the same audit is the same file wherever they were kept.
+    """
     found = [part[question] for part in parts]
     columns: dict[str, ndarray] = {}
     curves: dict[str, ndarray] = {}
     for measured, group in zip(found, groups, strict=True):
         for kind, whole in ((measured.columns, columns), (measured.curves, curves)):
-            for name, values in kind.items():
+            for name, values in sorted(kind.items()):
                 shape = (documents, *values.shape[1:])
                 whole.setdefault(name, np.full(shape, np.nan))[group] = values
     words = {
         name: np.concatenate([measured.words[name] for measured in found])
-        for name in (found[0].words if found else ())
+        for name in sorted(found[0].words if found else ())
     }
     places = [group[measured.document] for measured, group in zip(found, groups, strict=True)]
     return Measured(columns, curves, words, np.concatenate([np.empty(0, np.int64), *places]))

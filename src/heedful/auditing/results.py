@@ -17,6 +17,7 @@ from numpy import ndarray
 
 from heedful import runs, storage
 from heedful.auditing import operating_points
+from heedful.auditing.alternatives import of_given
 from heedful.auditing.bootstrap import Score
 from heedful.auditing.conformal import RISK, ConformalRule, fit_rule
 from heedful.auditing.metrics.base import Better
@@ -38,7 +39,9 @@ from heedful.text.documents import whole_characters
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-SCHEMA = 2
+SCHEMA = 3  # it is sealed
+UNSEALED = 2  # the schema of audits that earlier versions wrote
+ADVICE = "Copy the audit again, or audit again."
 NOT_ASKED = "not asked"  # in the file, of a question without a judgement
 AT_CHANCE = "accuracy_at_chance"  # the sentence, among the facts about an audit
 Column = Float[ndarray, " documents"]
@@ -95,11 +98,17 @@ class Audit:
         curves    measure, k, probability_drop, accuracy_drop, kept_own, kept_gold, documents
         measures  measure, comprehensiveness, low, high, sufficiency, documents, its paired gain
                   over attention (over_attention, …_low, …_high), its share of false pictures
-                  (false_pictures, false_low, false_high); best first
+                  (false_pictures, false_low, false_high), what they are judged to be
+                  (judgement), the checks of a reading that is no attention (random_model,
+                  incompleteness, each with its judgement) and its verdict; best first
+        instead   measure, false_pictures, false_low, false_high, judgement, documents: the reading
+                  that was chosen on other documents than it was judged on
         classes   class, false_pictures, low, high, documents: by predicted class
         flips     top_flips, other_flips, documents, share: Serrano & Smith's four cells
         words     word, kind (a label or "neutral"), attention_score, polarity, weight, occurrences
-        frontier  model, adversary_weight, jsd, tvd, is_on_frontier: trained adversaries (deep)
+        frontier  model, adversary_weight, jsd, tvd, is_on_frontier, accuracy, accuracy_drop:
+                  trained adversaries (deep)
+        matched   model, at_jsd, tvd: the frontier's TVD at JSDs that are the same for all models
         facts     question, name, mean, low, high, documents, note: means without controls
     """
 
@@ -124,6 +133,25 @@ class Audit:
     def sentence(self) -> str:
         """The verdict in words."""
         return SENTENCES[self.verdict]
+
+    @property
+    def given(self) -> Table:
+        """The rows of scores that were given to be judged, as in the table of measures."""
+        names = self.about.get("given", ())
+        return tuple(row for row in self.evidence.get("measures", ()) if row["measure"] in names)
+
+    @property
+    def given_verdict(self) -> Verdict | None:
+        """The worst verdict on scores that were given; None: there were none."""
+        found = {row["verdict"] for row in self.given}
+        worst: tuple[Verdict, ...] = ("may-not", "not-safe", "may")
+        return next((verdict for verdict in worst if verdict in found), None)
+
+    @property
+    def given_sentences(self) -> tuple[str, ...]:
+        """The verdict on each, in words."""
+        tolerated = 1 - self.cuts.get("true pictures", 1.0)
+        return tuple(of_given(row, tolerated) for row in self.given)
 
     @property
     def cuts(self) -> dict[str, float]:
@@ -240,6 +268,7 @@ class Audit:
             "verdict": self.verdict,
             "sentence": self.sentence,
             "instead": self.instead,
+            **({"given": list(self.given_sentences)} if self.given else {}),
             "documents": self.documents,
             "documents_available": self.available,
             "documents_of_one_word": self.single_words,
@@ -254,13 +283,14 @@ class Audit:
         }
 
     def save(self, path: str | Path) -> None:
-        """Write audit.json and per_example.parquet into a folder."""
+        """Write audit.json, sealed, and per_example.parquet into a folder."""
         folder = RunFolder(Path(path))
         buffer = io.BytesIO()
         self.to_frame().to_parquet(buffer)
         with storage.held(folder.path):
             folder.write_bytes(runs.PER_EXAMPLE, buffer.getvalue())
-            folder.write_json(runs.AUDIT, self.to_dict())
+            request = [runs.REQUEST] if (folder.path / runs.REQUEST).is_file() else []
+            folder.write_sealed(runs.AUDIT, self.to_dict(), [runs.PER_EXAMPLE, *request])
 
     def to_html(self, path: str | Path) -> None:
         """Write the report: one HTML file that needs no network."""
@@ -268,6 +298,7 @@ class Audit:
             from heedful.report import write_report
 
             write_report(path, {str(self.about.get("name", "model")): self})
+        RunFolder(Path(path).parent).enter_into_seal(Path(path).name)
 
     @classmethod
     def load(cls, path: str | Path) -> "Audit":
@@ -280,26 +311,33 @@ class Audit:
                 f"{path} holds no audit: {runs.AUDIT} is missing. Make one with `heedful audit`."
             )
         stored = StoredAudit.read(folder)
+        if stored.seal:
+            folder.check_seal(runs.AUDIT, [runs.PER_EXAMPLE], ADVICE)
         try:
             frame = pandas.read_parquet(io.BytesIO(folder.read_bytes(runs.PER_EXAMPLE)))
             return cls._from(stored, frame)
         except (LookupError, TypeError, ValueError, AttributeError, OSError) as error:
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise RunError(
-                f"the files of the audit {path} do not fit together ({reason})."
+                f"the files of the audit {path} do not fit together ({reason}). {ADVICE}"
             ) from None
 
     @classmethod
     def _from(cls, stored: "StoredAudit", frame: "DataFrame") -> "Audit":
+        if len(frame) != stored.documents:
+            raise ValueError(f"{len(frame)} rows of {stored.documents} documents")
         described = {name: tuple(frame.pop(name)) for name in ("text", "label", "prediction")}
-        labels = (label if isinstance(label, str) else None for label in described["label"])
-        if not all(isinstance(one, str) for one in (*described["text"], *described["prediction"])):
-            raise ValueError("a text or a prediction is no string")
+        labels = tuple(None if one is None or one != one else one for one in described["label"])
+        known = (*described["text"], *described["prediction"], *filter(None, labels))
+        if not all(isinstance(one, str) for one in known):
+            raise ValueError("a text, a label or a prediction is no string")
+        if others := [str(name) for name in frame if frame[name].dtype.kind not in "fiub"]:
+            raise ValueError(f"column {others[0]} holds no numbers")
         return cls(
             verdict=stored.verdict,
             answers=stored.answers,
             texts=described["text"],
-            labels=tuple(labels),
+            labels=labels,
             predictions=described["prediction"],
             columns={str(name): frame[name].to_numpy(dtype=np.float64) for name in frame},
             evidence=stored.tables,
@@ -329,6 +367,9 @@ class StoredAudit:
     shown: tuple[ShownDocument, ...]
     cuts: dict[str, float] = field(default_factory=dict)
     calibration: Calibration | None = None
+    schema: int = UNSEALED
+    sha256: dict[str, str] = field(default_factory=dict)
+    seal: str = ""
 
     def __post_init__(self) -> None:
         read_record(dict[str, list[dict[str, Plain]]], self.evidence, "evidence")
@@ -341,7 +382,10 @@ class StoredAudit:
     @classmethod
     def read(cls, folder: RunFolder) -> "StoredAudit":
         """The audit.json of a folder."""
-        return folder.read_record(runs.AUDIT, cls, schema=SCHEMA, advice="Audit again.")
+        found = folder.read_record(runs.AUDIT, cls, schemas=[UNSEALED, SCHEMA], advice=ADVICE)
+        if found.schema == SCHEMA and not found.seal:
+            raise RunError(f"{folder.path / runs.AUDIT} carries no seal: it was changed. {ADVICE}")
+        return found
 
     @property
     def operating_points(self) -> OperatingPoints:

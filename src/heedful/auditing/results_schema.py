@@ -6,6 +6,8 @@ figure every cell is a plain value.
 
 from typing import Any, NotRequired, TypedDict
 
+from heedful.auditing.verdict import Judgement, Verdict
+
 Number = float | None  # what is not a number is null
 Plain = str | int | float | bool | None
 
@@ -89,37 +91,88 @@ ClassRow = TypedDict(
 """False pictures of one predicted class."""
 
 
-class Row(TypedDict, total=False):
-    """A row of any other table: a column of one name has one type in all of them."""
+class Curve(TypedDict):
+    """A measure's curve at one number of words."""
 
     measure: str
-    false_pictures: Number
-    false_low: Number
-    false_high: Number
-    word: str
-    kind: str
-    model: str
     k: int
-    documents: int
-    share: Number
-    occurrences: int
-    is_on_frontier: bool
     probability_drop: Number
     accuracy_drop: Number
     kept_own: Number
     kept_gold: Number
+    documents: int
+
+
+class Measure(TypedDict):
+    """A measure of importance in the ranking of all."""
+
+    measure: str
     comprehensiveness: Number
-    sufficiency: Number
     low: Number
     high: Number
     over_attention: Number
     over_attention_low: Number
     over_attention_high: Number
+    sufficiency: Number
+    documents: int
+    false_pictures: NotRequired[Number]  # since version 0.2
+    false_low: NotRequired[Number]
+    false_high: NotRequired[Number]
+    judgement: NotRequired[Judgement]
+    verdict: NotRequired[Verdict | None]
+    random_model: NotRequired[Number]
+    random_model_judgement: NotRequired[Judgement | None]
+    incompleteness: NotRequired[Number]
+    incompleteness_judgement: NotRequired[Judgement | None]
+
+
+class Ceiling(TypedDict):
+    """How often a ranking was the best one."""
+
+    measure: str
+    share: Number
+    documents: int
+
+
+class Instead(TypedDict):
+    """The reading that may be shown instead of attention, judged on other documents."""
+
+    measure: str
+    false_pictures: Number
+    false_low: Number
+    false_high: Number
+    judgement: Judgement
+    documents: int
+
+
+class WordRow(TypedDict):
+    """A word, what it is tied to and how much attention it gets."""
+
+    word: str
+    kind: str
     attention_score: Number
     polarity: Number
     weight: Number
+    occurrences: int
+
+
+class Adversary(TypedDict):
+    """A trained adversary (deep audits)."""
+
+    model: str
     adversary_weight: Number
     jsd: Number
+    tvd: Number
+    is_on_frontier: bool
+    accuracy: NotRequired[Number]  # since version 0.2
+    accuracy_drop: NotRequired[Number]
+
+
+class Matched(TypedDict):
+    """What an adversary pays at a distance that is the same for all models (deep audits)."""
+
+    model: str
+    at_jsd: Number
     tvd: Number
 
 
@@ -128,12 +181,14 @@ class Evidence(TypedDict, total=False):
 
     facts: list[Fact]
     flips: list[Flips]
-    curves: list[Row]
-    measures: list[Row]
+    curves: list[Curve]
+    measures: list[Measure]
     classes: list[ClassRow]
-    ceiling: list[Row]
-    words: list[Row]
-    frontier: list[Row]
+    ceiling: list[Ceiling]
+    instead: list[Instead]
+    words: list[WordRow]
+    frontier: list[Adversary]
+    matched: list[Matched]
 
 
 class About(TypedDict, total=False):
@@ -146,6 +201,7 @@ class About(TypedDict, total=False):
     documents_cut: int
     notes: list[str]
     identity: dict[str, Plain]
+    given: list[str]
 
 
 class StoredSettings(TypedDict, total=False):

@@ -20,10 +20,12 @@ from typing import TYPE_CHECKING, Any
 from heedful.errors import DataError, nearest
 
 if TYPE_CHECKING:
-    from pyarrow import ChunkedArray
+    from pyarrow import ChunkedArray, RecordBatch
+    from pyarrow.parquet import ParquetFile
 
 Row = Mapping[str, Any]
 NumberedRows = Iterator[tuple[int, Row]]
+SMALL = 64 * 2**20  # bytes: what unpacks to less is read, however well it was packed
 
 
 def read_rows(path: Path) -> NumberedRows:
@@ -42,14 +44,35 @@ def read_rows(path: Path) -> NumberedRows:
             f"Expected one of {', '.join(READERS)} (also .gz)."
         )
     try:
-        data = path.read_bytes()
-        if is_zipped:
-            data = gzip.decompress(data)
+        data = unpacked(path) if is_zipped else path.read_bytes()
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise DataError(f"{path} is not a whole gzip file: {error}.") from None
     if not data.removeprefix(codecs.BOM_UTF8).strip():
         raise DataError(f"{path} is empty. Expected one document per row.")
     return READERS[suffix](data, path)
+
+
+def most_unpacked(packed: int) -> int:
+    """The number of bytes that a packed file may unpack to: text never packs 100 to 1."""
+    return max(SMALL, 100 * packed)
+
+
+def unpacked(path: Path) -> bytes:
+    """What a gzip file holds; one that unpacks to far more than text can is refused."""
+    most = most_unpacked(path.stat().st_size)
+    with gzip.open(path) as file:
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise DataError(_too_large(path, most))
+    return data
+
+
+def _too_large(path: Path, most: int) -> str:
+    return (
+        f"{path} unpacks to more than {most / 2**20:,.0f} MiB, over 100 times its size. Text does "
+        "not pack that well: is the file what it should be? One that is can be unpacked first, and "
+        "given as a plain file."
+    )
 
 
 def _csv_rows(data: bytes, path: Path) -> NumberedRows:
@@ -141,7 +164,8 @@ def _parquet_rows(data: bytes, path: Path) -> NumberedRows:
     import pyarrow.parquet
 
     try:
-        table = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(data)).read()
+        file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(data))
+        table = pyarrow.Table.from_batches(_batches(file, path, len(data)), file.schema_arrow)
         names = table.column_names
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path} is not a Parquet file: {error}.") from None
@@ -149,6 +173,16 @@ def _parquet_rows(data: bytes, path: Path) -> NumberedRows:
     columns = {name: _parquet_column(table[name], name, path) for name in names}
     rows = zip(*columns.values(), strict=True)
     return ((n, dict(zip(columns, row, strict=True))) for n, row in enumerate(rows, start=1))
+
+
+def _batches(file: "ParquetFile", path: Path, packed: int) -> Iterator["RecordBatch"]:
+    """The rows of a Parquet file, some at a time, as long as they do not grow too large."""
+    size, most = 0, most_unpacked(packed)
+    for batch in file.iter_batches():
+        size += batch.nbytes
+        if size > most:
+            raise DataError(_too_large(path, most))
+        yield batch
 
 
 def _parquet_column(column: "ChunkedArray", name: str, path: Path) -> list[Any]:

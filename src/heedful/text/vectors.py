@@ -8,6 +8,7 @@ import gzip
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,8 @@ from jaxtyping import Bool, Float
 from numpy import ndarray
 
 from heedful.errors import DataError, counted
+
+LONGEST_LINE = 2**20  # bytes; a gzip file of a few bytes may hold a line that fills the memory
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,9 @@ def read_vectors(path: str | Path, words: Mapping[str, int]) -> WordVectors:
     size = 0
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as lines:
-            for number, line in enumerate(lines, start=1):
+            for number, line in enumerate(iter(partial(lines.readline, LONGEST_LINE), b""), 1):
+                if len(line) == LONGEST_LINE:
+                    raise DataError(f"{path}, line {number}: longer than any word with its vector.")
                 parts = line.decode("utf-8-sig", "replace").rstrip().split(" ")
                 if number == 1 and len(parts) == 2 and all(part.isdigit() for part in parts):
                     continue

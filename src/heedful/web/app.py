@@ -49,4 +49,5 @@ def create_app(
     static_files.add_to(app)
     app.add_middleware(Guard, access=access or Access(), limits=limits)
     app.state.handlers = handlers
+    app.state.limits = limits
     return app

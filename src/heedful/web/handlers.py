@@ -13,6 +13,7 @@ from heedful.counterfactual.base import counterfactuals
 from heedful.errors import UsageError
 from heedful.importance.base import importances
 from heedful.importance.explanation import USUAL_MEASURES
+from heedful.importance.seen import Need
 from heedful.model.classifier import AttentionClassifier
 from heedful.registry import Registry
 from heedful.web import schemas
@@ -64,6 +65,11 @@ class Handlers:
         """Work without a model, in its turn."""
         return await _in_turn(self.lookups, request, response, work)
 
+    def stop(self) -> None:
+        """Serve nobody any more; work under way ends at its next batch."""
+        self.models.stop()
+        self.lookups.stop()
+
     def close(self) -> None:
         """Let the threads go."""
         self.models.close()
@@ -77,7 +83,7 @@ class Handlers:
             started=self.started,
             runs=[self._run(name, audits) for name in self.store.runs],
             audits=audits,
-            measures=_members(importances),
+            measures=_of_runs(_members(importances)),
             usual_measures=list(USUAL_MEASURES),
             counterfactuals=_members(counterfactuals),
             limits={
@@ -123,6 +129,11 @@ async def _in_turn(
     served = await queue.serve(work, request.is_disconnected)
     response.headers["server-timing"] = served.timing
     return served.found
+
+
+def _of_runs(measures: list[schemas.MemberSheet]) -> list[schemas.MemberSheet]:
+    """Those that a run can have: the layers of a Transformer are looked into in audits only."""
+    return [one for one in measures if Need.LAYERS not in importances[one.name].needs]
 
 
 def _members(registry: Registry[Any]) -> list[schemas.MemberSheet]:

@@ -17,4 +17,7 @@ class Limits:
     body_seconds: float = 10.0  # to send it
     waiting: int = 256  # requests that wait for a worker; more are told to come back
     patience_seconds: float = 30.0  # how long one waits before it is told so
+    work_seconds: float = 30.0  # of a model on one request; then it is stopped
+    header_seconds: float = 10.0  # to send the head of a request
+    connections_per_address: int = 256
     readings_kept: int = 32  # texts whose states are remembered between two drags

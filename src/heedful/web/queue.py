@@ -2,6 +2,8 @@
 
 Models run in a few threads of their own, so that memory stays flat however many ask. Requests wait
 in line; the line has an end, and a request that waits too long is told so instead of left hanging.
+Work ends between two batches when it takes too long, when the client disconnects, and when the
+server stops.
 """
 
 import asyncio
@@ -9,10 +11,14 @@ import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
+from heedful.errors import UsageError
+from heedful.interruption import interruptible
 from heedful.web.limits import Limits
 
+LOOK_SECONDS = 0.25  # between two looks at whether the client is still there
+STOPPING = "the server is being stopped. Try again when it has been started."
 Found = TypeVar("Found")
 
 
@@ -26,6 +32,43 @@ class Busy(Exception):
 
 class Abandoned(Exception):
     """Whoever asked has left."""
+
+
+class TooLong(UsageError):
+    """The work took longer than one request may take."""
+
+
+class _Unwanted(Exception):
+    """Nobody waits for the work any more."""
+
+
+class Work(Generic[Found]):
+    """Some work in a thread, which ends between two batches once its time is over."""
+
+    def __init__(self, work: Callable[[], Found], seconds: float) -> None:
+        self._work = work
+        self._seconds = seconds
+        self._is_unwanted = False
+
+    def stop(self) -> None:
+        """End it at the next occasion."""
+        self._is_unwanted = True
+
+    def __call__(self) -> Found:
+        """Do it."""
+        ends = time.perf_counter() + self._seconds
+
+        def check() -> None:
+            if self._is_unwanted:
+                raise _Unwanted
+            if time.perf_counter() > ends:
+                raise TooLong(
+                    f"this took longer than the {self._seconds:g} s that a request may take, and "
+                    "was stopped. A shorter text, fewer measures or a faster measure take less."
+                )
+
+        with interruptible(check):
+            return self._work()
 
 
 @dataclass(frozen=True)
@@ -55,11 +98,22 @@ class WorkQueue:
     def _open(self) -> None:
         self._threads = ThreadPoolExecutor(self.at_once, thread_name_prefix="heedful")
         self._free = asyncio.Semaphore(self.at_once)
+        self._is_stopping = False
+        self._to_be_stopped: set[asyncio.Future[None]] = set()  # one of each request under way
+
+    def stop(self) -> None:
+        """Serve nobody any more: who waits or is being served is told so."""
+        self._is_stopping = True
+        for stopping in self._to_be_stopped:
+            if not stopping.done():
+                stopping.set_result(None)
 
     async def serve(
         self, work: Callable[[], Found], has_left: Callable[[], Awaitable[bool]] | None = None
     ) -> Served[Found]:
         """Do some work when its turn comes, unless nobody waits for it any more."""
+        if self._is_stopping:
+            raise Busy(STOPPING)
         if self.waiting >= self.limits.waiting:
             raise Busy(
                 f"the server is busy: {self.waiting:,} requests are waiting already. "
@@ -71,17 +125,44 @@ class WorkQueue:
             if has_left is not None and await has_left():
                 raise Abandoned
             began = time.perf_counter()
-            found = await asyncio.get_running_loop().run_in_executor(self._threads, work)
+            found = await self._done(Work(work, self.limits.work_seconds), has_left)
         finally:
             self.working -= 1
             free.release()
         return Served(found, began - arrived, time.perf_counter() - began)
+
+    async def _done(
+        self, work: Work[Found], has_left: Callable[[], Awaitable[bool]] | None
+    ) -> Found:
+        """What the work finds; it is stopped if nobody waits for it."""
+        loop = asyncio.get_running_loop()
+        doing = loop.run_in_executor(self._threads, work)
+        stopping: asyncio.Future[None] = loop.create_future()
+        self._to_be_stopped.add(stopping)
+        try:
+            while not (await _first({doing, stopping}, LOOK_SECONDS)):
+                if has_left is not None and await has_left():
+                    work.stop()  # its place is free once it has ended
+                    await _first({doing, stopping})
+                    break
+            if stopping.done() and not doing.done():
+                doing.cancel()  # whatever the thread still finds is nobody's
+                raise Busy(STOPPING)
+            return await doing
+        except _Unwanted:
+            raise Abandoned from None
+        finally:
+            work.stop()
+            self._to_be_stopped.discard(stopping)
 
     async def _turn(self) -> None:
         self.waiting += 1
         try:
             async with asyncio.timeout(self.limits.patience_seconds):
                 await self._free.acquire()
+            if self._is_stopping:
+                self._free.release()
+                raise Busy(STOPPING)
         except TimeoutError:
             raise Busy(
                 f"the server is busy: this request waited {self.limits.patience_seconds:g} s and "
@@ -96,3 +177,11 @@ class WorkQueue:
         """Let the threads go; an application that is begun again gets new ones."""
         self._threads.shutdown(wait=False, cancel_futures=True)
         self._open()
+
+
+async def _first(
+    waited_for: set[asyncio.Future[Any]], seconds: float | None = None
+) -> set[asyncio.Future[Any]]:
+    """Those that are done as soon as one is, or when the time is over."""
+    done, _ = await asyncio.wait(waited_for, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+    return done

@@ -16,6 +16,7 @@ from fastapi import FastAPI
 from heedful.errors import UsageError, counted
 from heedful.training.trained import choose_device
 from heedful.web.app import create_app
+from heedful.web.connections import limited_connections
 from heedful.web.security import Access
 
 STOPPING = (signal.SIGINT, signal.SIGTERM)
@@ -76,6 +77,7 @@ class Server:
         """What answers at the socket, not begun yet."""
         config = uvicorn.Config(
             self.app,
+            http=limited_connections(self.app.state.limits),
             log_level="warning",
             access_log=False,  # texts that people type are their own
             server_header=False,
@@ -83,7 +85,7 @@ class Server:
             timeout_graceful_shutdown=3,
             limit_concurrency=2000,
         )
-        return uvicorn.Server(config)
+        return _Stoppable(config, self.app)
 
     def run(self) -> None:
         """Answer until stopped by a signal, which uvicorn heeds and then sends on."""
@@ -95,6 +97,19 @@ class Server:
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+
+
+class _Stoppable(uvicorn.Server):
+    """One whose long requests end, with an answer, as soon as it is to stop."""
+
+    def __init__(self, config: uvicorn.Config, app: FastAPI) -> None:
+        super().__init__(config)
+        self._app = app
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop what is under way, then wait for the answers to be sent."""
+        self._app.state.handlers.stop()
+        await super().shutdown(sockets)
 
 
 def _cores() -> int:

@@ -1,0 +1,51 @@
+"""`heedful verify`: what was changed since it was written."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from heedful.verification import Verified
+
+
+def verify(
+    folders: Annotated[
+        list[Path],
+        typer.Argument(metavar="RUN|AUDIT…", help="Runs, audits, or folders that hold some."),
+    ],
+    json: Annotated[bool, typer.Option("--json", help="What was found as JSON.")] = False,
+) -> None:
+    """Say which files of runs and audits were changed since they were written.
+
+    Every run and audit is sealed: it holds the checksums of all its files. Exits with code 1 if a
+    file was changed or is missing, or if there is no seal.
+    """
+    from heedful import verification
+    from heedful.cli import show
+
+    found = [one for folder in folders for one in verification.verify(folder)]
+    if json:
+        show.as_json({"verified": [one.to_dict() for one in found]})
+    else:
+        for one in found:
+            show.result(_sentence(one))
+    if not all(one.is_unchanged for one in found):
+        raise typer.Exit(1)
+
+
+def _sentence(found: "Verified") -> str:
+    """What became of a run or an audit."""
+    from heedful.errors import counted
+
+    if found.problem:
+        return f"{found.path}: {found.problem}"
+    harm = [
+        f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} {what}"
+        for names, what in ((found.changed, "changed"), (found.missing, "missing"))
+        if names
+    ]
+    beside = f" (not sealed: {', '.join(found.unsealed)})" if found.unsealed else ""
+    if harm:
+        return f"{found.path}: {found.kind}, {' and '.join(harm)} since it was written{beside}"
+    return f"{found.path}: {found.kind}, {counted(found.files, 'file')} as written{beside}"
