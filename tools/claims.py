@@ -36,15 +36,29 @@ def claims_page(folder: Path) -> str:
     parts = [INTRODUCTION]
     for paper, experiments in found.items():
         rows = [row for link, one in experiments for row in _rows(link, one)]
-        parts.append(f"## {load_paper(paper).title}\n\n{_table(rows)}")
+        notes = [f"[{_name(link)}]({link}/page.md): {note}\n" for link, note in _notes(experiments)]
+        parts.append("\n".join([f"## {load_paper(paper).title}\n", *notes, _table(rows)]))
     elsewhere = folder / "elsewhere.md"
     if elsewhere.is_file():
         parts.append(elsewhere.read_text(encoding="utf-8"))
     return "\n".join(parts)
 
 
+def _name(link: str) -> str:
+    return link.removeprefix("reproduced/").replace("/", ", ")
+
+
+def _notes(
+    experiments: Sequence[tuple[str, Mapping[str, Any]]],
+) -> Iterator[tuple[str, str]]:
+    """What must be known of experiments that were run before the setup they have now."""
+    for link, one in experiments:
+        if note := one.get("about", {}).get("earlier_setup"):
+            yield link, note
+
+
 def _rows(link: str, one: Mapping[str, Any]) -> Iterator[Sequence[str]]:
-    test = f"[{link.removeprefix('reproduced/').replace('/', ', ')}]({link}/page.md)"
+    test = f"[{_name(link)}]({link}/page.md)"
     if judged := [n for n in one["numbers"] if n["verdict"] != "cannot be compared"]:
         near = sum(number["verdict"] == "replicates" for number in judged)
         said = f"{near} of {len(judged)} within the tolerance"

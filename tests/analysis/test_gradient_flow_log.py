@@ -42,7 +42,11 @@ def test_with_many_labels_a_word_is_read_on_the_label_it_leans_to():
     model = a_model("embedding", "dot:scale=3.0", 3).eval()
     flow = flow_of(model, some_documents(3))
     kinds = {"a": np.array([3]), "b": np.array([4]), "c": np.array([5]), "neutral": np.array([6])}
-    column = word_columns(flow, kinds)["polarity"]
-    s = flow.polarity.numpy()
-    assert column[3:6].tolist() == [s[3, 0], s[4, 1], s[5, 2]]
-    assert column[6] == pytest.approx(s[6].mean())
+    columns, s = word_columns(flow, kinds), flow.polarity.numpy()
+    own = [s[3, 0], s[4, 1], s[5, 2]]
+    others = [s[3, 1:].mean(), s[4, [0, 2]].mean(), s[5, :2].mean()]
+    np.testing.assert_allclose(columns["polarity"][3:6], np.subtract(own, others))
+    margins = [s[6, k] - np.delete(s[6], k).mean() for k in range(3)]
+    assert columns["polarity"][6] == pytest.approx(max(margins))
+    chosen, b = int(np.argmax(margins)), flow.terms.polarity["B"].numpy()[6]
+    assert columns["B"][6] == pytest.approx(b[chosen] - np.delete(b, chosen).mean())

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 import torch
 
+from heedful.analysis.gradient_flow.log import word_columns
+from heedful.analysis.gradient_flow.of_model import flow_of
 from heedful.analysis.instruments.dot_products import DotProducts
 from heedful.analysis.instruments.gradient_flow import GradientFlow
 from heedful.analysis.instruments.information import Information
@@ -82,9 +84,8 @@ def test_label_imbalance_has_a_row_per_training_and_a_mean_per_ratio():
 
 def test_without_context_a_word_has_one_score_wherever_it_stands():
     model = a_model("affine:hidden_size=4", "dot", 2).eval()
-    target = torch.ones(VOCABULARY, dtype=torch.int64)
-    local = local_scores(model, some_documents(2), target)
-    alone = global_scores(model, target)
+    local = local_scores(model, some_documents(2), VOCABULARY, {})
+    alone = global_scores(model, VOCABULARY, {})
     there = local.occurrences > 0
     np.testing.assert_allclose(local.attention_score[there], alone.attention_score[there])
     np.testing.assert_allclose(local.polarity[there], alone.polarity[there])
@@ -95,8 +96,9 @@ def test_without_context_a_word_has_one_score_wherever_it_stands():
 def test_local_scores_are_means_over_occurrences_by_a_loop():
     model = a_model("lstm:hidden_size=3", "additive", 3).eval()
     batches = some_documents(3)
-    target = torch.arange(VOCABULARY) % 3
-    found = local_scores(model, batches, target)
+    target = np.arange(VOCABULARY) % 3
+    kinds = {name: np.flatnonzero(target == label) for label, name in enumerate("abc")}
+    found = local_scores(model, batches, VOCABULARY, kinds)
     seen: dict[int, list[tuple[float, float]]] = {}
     weight = model.output.linear.weight.detach()
     for index in range(len(batches)):
@@ -116,6 +118,16 @@ def test_local_scores_are_means_over_occurrences_by_a_loop():
         expected = np.mean(pairs, axis=0)
         assert found.attention_score[word] == pytest.approx(expected[0])
         assert found.polarity[word] == pytest.approx(expected[1])
+
+
+@pytest.mark.parametrize("classes", [2, 3, 4])
+def test_gradient_flow_and_word_scores_mean_the_same_by_polarity(classes):
+    model = a_model("embedding", "dot:scale=3.0", classes).eval()
+    tied = np.arange(3, 3 + classes)
+    kinds = {f"label {n}": tied[n : n + 1] for n in range(classes)} | {"neutral": np.arange(9, 14)}
+    of_words = global_scores(model, VOCABULARY, kinds).polarity
+    of_flow = word_columns(flow_of(model, some_documents(classes)), kinds)["polarity"]
+    np.testing.assert_allclose(of_flow, of_words)
 
 
 def test_planted_words_have_higher_scores_in_their_texts_and_alone(in_context, planted):

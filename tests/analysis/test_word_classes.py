@@ -4,9 +4,11 @@ import pytest
 from heedful.analysis.word_classes import (
     kind_names,
     kind_of_words,
+    label_margins,
     mean_by_kind,
     mean_dot_products,
     mean_with_others,
+    read_labels,
     words_by_kind,
 )
 from heedful.errors import DataError
@@ -38,6 +40,24 @@ def test_a_corpus_without_polar_words_is_refused():
     nothing = np.array([], dtype=np.int64)
     with pytest.raises(DataError, match="no word of the training documents is tied to a label"):
         words_by_kind(("0", "1"), TokenClasses((nothing, nothing), np.array([4])))
+
+
+def test_adding_the_same_to_every_label_changes_no_margin():
+    values = np.random.default_rng(0).normal(size=(5, 3))
+    np.testing.assert_allclose(label_margins(values), label_margins(values + 7.0))
+    np.testing.assert_allclose(label_margins(values).sum(axis=1), 0, atol=1e-12)
+
+
+def test_one_score_for_two_labels_is_the_margin_of_the_second():
+    np.testing.assert_allclose(label_margins(np.array([[2.0], [-1.0]])), [[-2, 2], [1, -1]])
+    np.testing.assert_allclose(label_margins(np.array([[-1.0, 1.0]])), [[-2, 2]])
+
+
+def test_a_word_is_read_on_its_own_label_or_on_the_one_it_speaks_for_most():
+    margins = np.array([[3.0, 1.0, -4.0]] * 5)
+    kinds = {"a": np.array([0]), "b": np.array([1]), "c": np.array([2]), "neutral": np.array([3])}
+    assert read_labels(margins, kinds).tolist() == [0, 1, 2, 0, 0]
+    assert read_labels(margins[:, :2], kinds).tolist() == [1] * 5  # of two: always the second
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ import pandas
 import pytest
 
 from heedful.runs import RunFolder
+from tests.readouts.tiny import tiny_model, tiny_tokenizer
 
 
 @pytest.fixture
@@ -139,3 +140,45 @@ def test_requests_that_cannot_be_served_are_answered_in_a_sentence(heedful, argu
     assert answer.code == 2
     assert said in answer.err
     assert "Traceback" not in answer.err
+
+
+def test_statistics_of_a_corpus_are_told(heedful, tmp_path):
+    answer = heedful("analyse", "statistics", "planted:documents=200", "-o", tmp_path / "out")
+    assert answer.code == 0, answer.err
+    lines = [line.split() for line in answer.out.splitlines() if line.startswith(("train", "all"))]
+    assert [line[0] for line in lines] == ["train", "all"]
+    kept = json.loads((tmp_path / "out" / "analysis.json").read_text())
+    parts = {row["part"]: row for row in kept["tables"]["parts"]}
+    documents = {part: row["documents"] for part, row in parts.items()}
+    assert documents.pop("all") == sum(documents.values())
+    labels = [row for row in kept["tables"]["labels"] if row["part"] == "all"]
+    assert sum(row["documents"] for row in labels) == parts["all"]["documents"]
+    assert sum(row["share"] for row in labels) == pytest.approx(1)
+    refused = heedful("analyse", "statistics", "planted:documents=200", "--encoder", "affine")
+    assert refused.code == 2
+    assert "--encoder is for analyses that train; statistics looks at documents" in refused.err
+
+
+def test_statistics_do_not_look_at_a_cell(heedful, tmp_path):
+    (tmp_path / "grid.toml").write_text('data = "planted"\nanalyse = ["statistics"]\n')
+    answer = heedful("sweep", tmp_path / "grid.toml", "-o", tmp_path / "swept")
+    assert answer.code == 2
+    assert "statistics looks at documents alone, so it cannot look at a cell" in answer.err
+
+
+def test_attention_mass_is_told_of_a_run_and_of_a_hugging_face_model(heedful, word_run, tmp_path):
+    data = tmp_path / "texts.jsonl"
+    texts = ["good , film .", "a bad film"]
+    data.write_text("\n".join(json.dumps({"text": text}) for text in texts))
+    of_run = heedful("analyse", "attention-mass", word_run, data)
+    assert of_run.code == 0, of_run.err
+    assert "\npunctuation " in of_run.out
+    assert "\nspecial pieces " not in of_run.out
+    tiny_model("Bert").save_pretrained(tmp_path / "bert")
+    tiny_tokenizer().save_pretrained(tmp_path / "bert")
+    of_bert = heedful("analyse", "attention-mass:readout=rollout", f"hf:{tmp_path / 'bert'}", data)
+    assert of_bert.code == 0, of_bert.err
+    assert "\nspecial pieces " in of_bert.out
+    refused = heedful("analyse", "information", f"hf:{tmp_path / 'bert'}", data)
+    assert refused.code == 2
+    assert "information looks at a run of heedful" in refused.err

@@ -40,6 +40,9 @@ def test_a_paper_is_done_again_from_the_command_line(heedful, monkeypatch):
     assert "| dropout 0.5, mlp | 98 |" in markdown
     assert "![Flat?](figure-1.png)" in markdown
     assert "Runs: 6 on cpu, PyTorch" in markdown
+    assert "| all runs | recipe | standard:epochs=2 |" in markdown
+    assert "| all runs | dropout | 0.0, 0.5 |" in markdown
+    assert "| seed |" not in markdown
     assert (Path("again") / "table-1" / "figure-1.png").read_bytes().startswith(b"\x89PNG")
     kept = json.loads((Path("again") / "table-1" / "reproduction.json").read_text())
     assert [number["published"] for number in kept["numbers"]] == [99.0, 98.0]

@@ -8,7 +8,14 @@ import pytest
 
 from heedful import plots
 from heedful.analysis.instruments import analyses
-from heedful.analysis.instruments.base import Analysis, OfHistory, OfRun, OfTraining
+from heedful.analysis.instruments.base import (
+    Analysis,
+    OfAttention,
+    OfCorpus,
+    OfHistory,
+    OfRun,
+    OfTraining,
+)
 from heedful.cli.analyse import _arguments
 from heedful.errors import UsageError
 from heedful.training.settings import profiles
@@ -19,8 +26,12 @@ PARTS = {"train": "training", "dev": "dev", "test": "test"}
 
 def usage(name: str, analysis: type[Analysis]) -> str:
     """An analysis as `heedful analyse` is asked for it."""
+    if issubclass(analysis, OfCorpus):
+        return f"{name} DATA"
     if issubclass(analysis, OfTraining):
         return f"{name} DATA" if analysis.needs_data else name
+    if issubclass(analysis, OfAttention):
+        return f"{name} RUN DATA"
     has_data = issubclass(analysis, OfRun) and analysis.part is not None
     return f"{name} RUN DATA" if has_data else f"{name} RUN"
 
@@ -70,8 +81,8 @@ def test_an_analysis_asks_a_question_under_its_name(name):
 @every_analysis
 def test_an_analysis_looks_at_one_kind_of_thing_and_says_which(name):
     analysis = analyses.make(name)
-    kinds = [kind for kind in (OfTraining, OfRun, OfHistory) if isinstance(analysis, kind)]
-    assert len(kinds) == 1
+    every_kind = (OfCorpus, OfTraining, OfRun, OfAttention, OfHistory)
+    assert sum(isinstance(analysis, kind) for kind in every_kind) == 1
     if isinstance(analysis, OfTraining):
         assert analysis.profile in profiles
         assert isinstance(analysis.needs_data, bool)

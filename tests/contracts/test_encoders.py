@@ -7,7 +7,8 @@ from heedful.model.encoders import Pretrained, encoders
 from tests.model.tiny_pretrained import tiny_source
 
 EMBEDDING = 12
-every_encoder = pytest.mark.parametrize("name", encoders)
+deep = [f"{name}:layers=2" for name in encoders if "layers" in encoders.options(name)]
+every_encoder = pytest.mark.parametrize("name", [*encoders, *deep])
 
 
 def build(name):

@@ -25,6 +25,29 @@ def test_two_calls_with_a_turn_equal_a_packed_bidirectional_lstm():
     torch.testing.assert_close(ours(embedded, is_token), expected)
 
 
+@pytest.mark.parametrize("layers", [2, 3])
+def test_layers_equal_a_packed_lstm_of_as_many(layers):
+    torch.manual_seed(0)
+    ours = BiLSTM(hidden_size=5, layers=layers).build(4).double()
+    packed = nn.LSTM(4, 5, layers, batch_first=True, bidirectional=True).double()
+    for number, layer in enumerate(ours.layers):
+        for part, end in ((layer.forwards, ""), (layer.backwards, "_reverse")):
+            for name, value in part.state_dict().items():
+                theirs = name.replace("_l0", f"_l{number}{end}")
+                getattr(packed, theirs).data.copy_(value)
+    lengths = torch.tensor([6, 2, 4])
+    embedded = torch.randn(3, 6, 4, dtype=torch.float64)
+    is_token = torch.arange(6) < lengths[:, None]
+    rows = pack_padded_sequence(embedded, lengths, batch_first=True, enforce_sorted=False)
+    expected, _ = pad_packed_sequence(packed(rows)[0], batch_first=True)
+    torch.testing.assert_close(ours(embedded, is_token), expected)
+
+
+def test_there_is_at_least_one_layer():
+    with pytest.raises(ConfigError, match="layers should lie in 1 to below"):
+        BiLSTM(layers=0)
+
+
 def test_turning_twice_gives_the_text_back():
     rows = torch.randn(3, 5, 2)
     is_token = torch.arange(5) < torch.tensor([5, 0, 3])[:, None]

@@ -1,6 +1,6 @@
 import torch
 
-from heedful.model.outputs import Bottleneck, divergence_from_standard
+from heedful.model.outputs import Bottleneck, divergence_from_standard, outputs
 
 
 def test_the_divergence_is_that_of_torch():
@@ -23,3 +23,12 @@ def test_a_bottleneck_reads_the_mean_code_and_its_spread_is_above_0():
     assert float(spread.detach().min()) > 0
     torch.testing.assert_close(output(context), output.decoder(mean))
     assert output.learner(context).shape == (8, 3)
+
+
+def test_an_mlp_is_the_head_of_vats_learner():
+    mlp = outputs.make("mlp:width=4").build(5, classes=2, has_bias=True)
+    learner = Bottleneck(width=4).build(5, classes=2, has_bias=True).learner
+    assert str(mlp) == str(learner)
+    context = torch.randn(8, 5, generator=torch.Generator().manual_seed(1))
+    mlp.load_state_dict(learner.state_dict())
+    torch.testing.assert_close(mlp(context), learner(context))

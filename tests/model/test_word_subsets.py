@@ -10,6 +10,7 @@ MODELS = [
     {"encoder": "embedding", "query": "text"}, {"encoder": "embedding", "keys": "separate"},
     {"encoder": "bilstm:hidden_size=4"}, {"encoder": "gru:hidden_size=3", "projection": "entmax"},
     {"encoder": "orthogonal-lstm:hidden_size=4"}, {"encoder": "bilstm:hidden_size=3:skip=concat"},
+    {"encoder": "bilstm:hidden_size=3:layers=2"}, {"encoder": "gru:hidden_size=3:layers=3"},
     {"encoder": "transformer:hidden_size=8:heads=2"}, {"encoder": "votes", "keys": "gru"},
 ]  # fmt: skip
 

@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -144,6 +145,15 @@ def test_only_the_cells_that_count_are_tested():
     claim = Claim("level", ACCURACY, at={}, by=1.0, where={"variant": ["A"]}, each=("variant",))
     (found,) = test_claims({"": rows(A=[0.5, 0.5], B=[0.5, 0.5])}, [claim])
     assert found.where == {"variant": "A"}
+
+
+def test_a_claim_about_cells_that_nobody_asked_for_is_left_out():
+    claim = replace(higher(0.0), where={"data": "imdb"})
+    here = [{"data": "sst", **row} for row in rows(A=[0.8, 0.8], B=[0.7, 0.7])]
+    assert test_claims({"": here}, [claim]) == []
+    failed = {"data": "imdb", "variant": "A", "seed": 1, "state": "failed", "error": "no memory"}
+    (tested,) = test_claims({"": [*here, failed]}, [claim])
+    assert tested.why == "it failed: no memory"
 
 
 def test_a_claim_has_one_form():

@@ -33,3 +33,24 @@ def test_a_claim_is_one_row_with_all_its_results(tmp_path: Path):
         "x: 0.25 [0.2, 0.3]<br>y: – | replicates 1, open 1 |"
     ) in page
     assert "| it is (our test) |" in page
+
+
+def test_an_experiment_that_was_run_before_its_setup_changed_says_so(tmp_path: Path):
+    place = tmp_path / "reproduced" / "zhou" / "vat"
+    place.mkdir(parents=True)
+    about = {"earlier_setup": "Made with other heads."}
+    one = {"paper": "zhou", "title": "T", "numbers": [], "claims": [], "about": about}
+    (place / "reproduction.json").write_text(json.dumps(one))
+    page = claims_page(tmp_path / "reproduced")
+    assert "[zhou, vat](reproduced/zhou/vat/page.md): Made with other heads." in page
+
+
+@pytest.mark.skipif(not DOCS.is_dir(), reason="docs are not part of an installed package")
+def test_the_pages_in_docs_say_so_too():
+    noted = 0
+    for path in DOCS.glob("reproduced/*/*/reproduction.json"):
+        note = json.loads(path.read_text(encoding="utf-8"))["about"].get("earlier_setup")
+        if note:
+            noted += 1
+            assert note in (path.parent / "page.md").read_text(encoding="utf-8"), path
+    assert noted

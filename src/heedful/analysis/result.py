@@ -69,7 +69,7 @@ class Result:
     def read(cls, folder: RunFolder) -> "Result":
         """What analysis.json holds: everything but the rows and figures."""
         advice = "Make the analysis again."
-        return folder.read_record(runs.ANALYSIS, cls, schema=SCHEMA, advice=advice)
+        return folder.read_record(runs.ANALYSIS, cls, schemas=[SCHEMA], advice=advice)
 
     def to_frame(self) -> "DataFrame":
         """The rows, in the columns that docs/analysis.md describes."""

@@ -51,6 +51,37 @@ def kind_of_words(kinds: Kinds, vocabulary: int) -> list[str]:
     return names.tolist()
 
 
+def label_margins(
+    values: Float[ndarray, "vocabulary outputs"],
+) -> Float[ndarray, "vocabulary labels"]:
+    """For each label, what is said for it less the mean of what is said for the others.
+
+    This is the one meaning of polarity here, for any number of labels: scores to which the same is
+    added for every label decide the same, and have the same margins. One output is the margin of
+    the second of two labels already.
+    """
+    if values.shape[1] == 1:
+        return np.concatenate([-values, values], axis=1)
+    others = (values.sum(axis=1, keepdims=True) - values) / (values.shape[1] - 1)
+    return values - others
+
+
+def read_labels(
+    margins: Float[ndarray, "vocabulary labels"], kinds: Kinds
+) -> Int[ndarray, " vocabulary"]:
+    """The label on which each word is read, for one polarity score per word.
+
+    The second of two labels, so that polarity has a sign. Of more, the label that a word is tied
+    to, or else the one that it speaks for most: the largest of its margins, 0 if there is none.
+    """
+    if margins.shape[1] == 2:
+        return np.ones(len(margins), dtype=np.int64)
+    label_of = margins.argmax(axis=1)
+    for label, kind in enumerate(kind for kind in kinds if kind != NEUTRAL):
+        label_of[kinds[kind]] = label
+    return label_of
+
+
 def mean_by_kind(values: Float[ndarray, " vocabulary"], kinds: Kinds) -> dict[str, float]:
     """Mean over the words of each kind that have a value; NaN where there are none."""
     means = {}

@@ -9,8 +9,15 @@ from heedful.cli.holding import holds_output
 from heedful.cli.options import DataDir, Device, LabelColumn, Quiet, TextColumn
 
 if TYPE_CHECKING:
-    from heedful.analysis.instruments.base import Analysis, OfRun, OfTraining
+    from heedful.analysis.instruments.base import (
+        Analysis,
+        OfAttention,
+        OfCorpus,
+        OfRun,
+        OfTraining,
+    )
     from heedful.analysis.result import Result
+    from heedful.auditing.subjects.base import Subject
     from heedful.text.documents import Documents
     from heedful.training.settings import Settings
     from heedful.training.trained import Trained
@@ -65,7 +72,13 @@ def analyse(
     from dataclasses import replace
 
     from heedful.analysis.instruments import analyses
-    from heedful.analysis.instruments.base import OfHistory, OfRun, OfTraining
+    from heedful.analysis.instruments.base import (
+        OfAttention,
+        OfCorpus,
+        OfHistory,
+        OfRun,
+        OfTraining,
+    )
     from heedful.config import within
     from heedful.runs import RunFolder
 
@@ -83,7 +96,12 @@ def analyse(
         found = _of_training(analysis, data, columns, flags, seed, set_ or [], device, quiet)
     else:
         _refuse(analysis, {**flags, "set": set_})
-        if isinstance(analysis, OfHistory):
+        if isinstance(analysis, OfCorpus):
+            _refuse(analysis, {"seed": seed})
+            found = _of_corpus(analysis, given[0], columns, quiet)
+        elif isinstance(analysis, OfAttention):
+            found = _of_attention(analysis, given, columns, seed or 0, device, quiet)
+        elif isinstance(analysis, OfHistory):
             found = analysis.analyse(_history(given[0]))
         else:
             assert isinstance(analysis, OfRun)
@@ -123,10 +141,15 @@ def _options(analysis: "Analysis") -> dict[str, Any]:
 
 def _arguments(analysis: "Analysis", given: list[str]) -> list[str]:
     """What was given, if it is what the analysis looks at."""
-    from heedful.analysis.instruments.base import OfRun, OfTraining
+    from heedful.analysis.instruments.base import OfAttention, OfCorpus, OfRun, OfTraining
     from heedful.errors import UsageError
+    from heedful.model.hub import HF
 
-    if isinstance(analysis, OfTraining):
+    if isinstance(analysis, OfCorpus):
+        wanted = ["DATA"]
+    elif isinstance(analysis, OfAttention):
+        wanted = ["RUN", "DATA"]
+    elif isinstance(analysis, OfTraining):
         wanted = ["DATA"] if analysis.needs_data else []
     else:
         has_data = isinstance(analysis, OfRun) and analysis.part is not None
@@ -134,18 +157,33 @@ def _arguments(analysis: "Analysis", given: list[str]) -> list[str]:
     if len(given) != len(wanted):
         usage = " ".join(["heedful analyse", analysis.name, *wanted])
         raise UsageError(f"{analysis.name} is asked like this: {usage}. Got: {given or 'nothing'}.")
+    if wanted[:1] == ["RUN"] and given[0].startswith(HF) and not isinstance(analysis, OfAttention):
+        raise UsageError(f"{analysis.name} looks at a run of heedful, and {given[0]} is none.")
     return given
 
 
 def _refuse(analysis: "Analysis", flags: dict[str, Any]) -> None:
-    from heedful.analysis.instruments.base import OfTraining
+    from heedful.analysis.instruments.base import OfCorpus, OfTraining
     from heedful.errors import UsageError
 
-    trains = isinstance(analysis, OfTraining)
-    instead = f"has options of its own, as in {analysis.name}:epochs=6" if trains else "reads a run"
+    instead = "reads a run"
+    if isinstance(analysis, OfTraining):
+        instead = f"has options of its own, as in {analysis.name}:epochs=6"
+    elif isinstance(analysis, OfCorpus):
+        instead = "looks at documents"
     for flag, value in flags.items():
         if value is not None and value != []:
             raise UsageError(f"--{flag} is for analyses that train; {analysis.name} {instead}.")
+
+
+def _of_corpus(analysis: "OfCorpus", data: str, columns: dict[str, Any], quiet: bool) -> "Result":
+    from heedful.cli import show
+    from heedful.training.task import find_corpus
+
+    corpus = find_corpus(data, **columns, needs_labels=False)
+    for sentence in corpus.notes if not quiet else ():
+        show.note(f"note: {sentence}")
+    return analysis.analyse(corpus)
 
 
 def _of_training(
@@ -214,6 +252,44 @@ def _of_run(
     found = analysis.analyse(trained, documents, seed)
     looked_at = {"documents_given": len(documents)} if analysis.part else {}
     return replace(found, about={**looked_at, "seed": seed, **found.about})
+
+
+def _of_attention(
+    analysis: "OfAttention",
+    given: list[str],
+    columns: dict[str, Any],
+    seed: int,
+    device: str,
+    quiet: bool,
+) -> "Result":
+    """Of a run, or of a Hugging Face model."""
+    from dataclasses import replace
+
+    from heedful.auditing.run_audit import new_documents
+    from heedful.auditing.subjects.classifier import ClassifierSubject
+    from heedful.cli import show
+    from heedful.cli.audit_input import documents_to_audit
+    from heedful.model.hub import HF
+    from heedful.training.trained import Trained
+
+    model, data = given
+    documents = documents_to_audit(data, **columns)[0]
+    subject: Subject
+    if model.startswith(HF):
+        from heedful.auditing.subjects.huggingface.loading import load_transformer
+        from heedful.auditing.subjects.huggingface.subject import subject_of
+        from heedful.readouts import readouts
+
+        loaded = load_transformer(model.removeprefix(HF), device)
+        subject = subject_of(loaded.model, readouts.make(analysis.readout), loaded.classes)
+    else:
+        trained = Trained.load(model, device)
+        chosen = new_documents([trained], documents)
+        if not quiet and chosen.note:
+            show.note(f"note: {chosen.note}")
+        documents, subject = chosen.documents, ClassifierSubject(trained)
+    found = analysis.analyse(subject, documents, seed)
+    return replace(found, about={"documents_given": len(documents), "seed": seed, **found.about})
 
 
 def _documents(

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from heedful.config import above, at_least
 from heedful.counterfactual.base import Attentions, counterfactuals
+from heedful.interruption import check_interrupted
 from heedful.model.classifier import AttentionClassifier, Trace
 from heedful.model.decision import decide_many
 from heedful.model.outputs import Output
@@ -89,6 +90,7 @@ class Adversarial:
         scores = start.permute(1, 2, 0).contiguous()
         optimizer = torch.optim.Adam([scores], lr=self.learning_rate, amsgrad=True, fused=True)
         for _ in range(self.steps):
+            check_interrupted()
             scores.grad = slope(scores)
             optimizer.step()
         return softmax(scores.permute(2, 0, 1), is_word)

@@ -8,7 +8,7 @@ from typing import Literal
 import torch
 from torch import nn
 
-from heedful.config import at_least, family, size, within
+from heedful.config import above, at_least, family, size, within
 from heedful.errors import ConfigError, nearest
 from heedful.model.alignments import Alignment, alignments
 from heedful.model.classifier import (
@@ -21,7 +21,7 @@ from heedful.model.classifier import (
 from heedful.model.encoders import EncoderSettings, OverWords, Pretrained, encoders
 from heedful.model.layers import Encoder
 from heedful.model.outputs import OutputSettings, outputs
-from heedful.model.pretrained import PretrainedSource
+from heedful.model.pretrained import PretrainedEncoder, PretrainedSource
 from heedful.model.projections import Projection, projections
 from heedful.text.vectors import WordVectors
 from heedful.text.vocabulary import NO_WORD
@@ -42,6 +42,7 @@ class ModelSettings:
     query: Literal["learned", "text"] = "learned"  # text: the mean key of each text
     embedding_size: int = 100  # a file of vectors brings its own
     embedding_bound: float = 0.1  # words without a vector start in U(-bound, bound)
+    weight_bound: float | None = None  # weights start in U(-bound, bound); none: PyTorch's way
     vectors: str | None = None  # a file of pretrained word vectors
     freeze_vectors: bool = False
     dropout: float = 0.5  # on embeddings and on the context
@@ -51,6 +52,7 @@ class ModelSettings:
         within(0, 1, dropout=self.dropout)
         size(embedding_size=self.embedding_size)
         at_least(0, embedding_bound=self.embedding_bound)
+        above(0, weight_bound=self.weight_bound)
         if self.vectors is not None and isinstance(self.encoder, Pretrained):
             raise ConfigError("a pretrained encoder brings vectors of its own: drop vectors.")
         self.check_keys()
@@ -95,31 +97,60 @@ def build_model(
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        embedding, build_encoder = _inputs(settings, vocabulary, vectors, pretrained)
-        encoder = build_encoder()
-        output = settings.output.build(encoder.output_size, classes, settings.output_bias)
-        if settings.pooling != "attention":
-            return PooledClassifier(
-                embedding, encoder, settings.pooling, output, dropout=settings.dropout
-            )
-        key_encoder: Encoder | None = None
-        if settings.keys == SEPARATE:
-            key_encoder = build_encoder()
-        elif settings.keys != SHARED:
-            assert isinstance(embedding, nn.Embedding)
-            key_encoder = settings.key_encoder(embedding.embedding_dim)
-        key_size = (key_encoder or encoder).output_size
-        has_text_query = settings.query == "text"
-        return AttentionClassifier(
-            embedding,
-            encoder,
-            settings.alignment.build(key_size, key_size if has_text_query else None),
-            settings.projection,
-            output,
-            key_encoder=key_encoder,
-            has_text_query=has_text_query,
-            dropout=settings.dropout,
+        model = _assembled(settings, vocabulary, classes, vectors, pretrained)
+        if settings.weight_bound is not None:
+            _start_within(model, settings.weight_bound)
+        return model
+
+
+def _assembled(
+    settings: ModelSettings,
+    vocabulary: int,
+    classes: int,
+    vectors: WordVectors | None,
+    pretrained: PretrainedSource | None,
+) -> TextClassifier:
+    """The parts put together, each with its own initial values."""
+    embedding, build_encoder = _inputs(settings, vocabulary, vectors, pretrained)
+    encoder = build_encoder()
+    output = settings.output.build(encoder.output_size, classes, settings.output_bias)
+    if settings.pooling != "attention":
+        return PooledClassifier(
+            embedding, encoder, settings.pooling, output, dropout=settings.dropout
         )
+    key_encoder: Encoder | None = None
+    if settings.keys == SEPARATE:
+        key_encoder = build_encoder()
+    elif settings.keys != SHARED:
+        assert isinstance(embedding, nn.Embedding)
+        key_encoder = settings.key_encoder(embedding.embedding_dim)
+    key_size = (key_encoder or encoder).output_size
+    has_text_query = settings.query == "text"
+    return AttentionClassifier(
+        embedding,
+        encoder,
+        settings.alignment.build(key_size, key_size if has_text_query else None),
+        settings.projection,
+        output,
+        key_encoder=key_encoder,
+        has_text_query=has_text_query,
+        dropout=settings.dropout,
+    )
+
+
+def _start_within(model: TextClassifier, bound: float) -> None:
+    """Draw initial values from U(-bound, bound).
+
+    Word vectors have a bound of their own. What was pretrained and what normalises keeps its
+    values: near 0, a normalisation would shut off whatever passes through it.
+    """
+    kept: set[nn.Parameter] = set(model.embedding.parameters())
+    for part in model.modules():
+        if isinstance(part, PretrainedEncoder | nn.LayerNorm):
+            kept |= set(part.parameters())
+    for parameter in model.parameters():
+        if parameter not in kept:
+            nn.init.uniform_(parameter, -bound, bound)
 
 
 def _inputs(

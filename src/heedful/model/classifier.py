@@ -13,6 +13,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from heedful.errors import ConfigError
+from heedful.interruption import check_interrupted
 from heedful.model.layers import Encoder
 from heedful.model.pretrained import PieceEmbedding
 from heedful.model.projections import Projection
@@ -162,6 +163,7 @@ class AttentionClassifier(Attends):
 
     def read(self, embedded: Embedded, is_token: IsToken) -> Trace:
         """Everything after the embedding."""
+        check_interrupted()
         hidden = self.encoder(embedded, is_token)
         keys = self.key_encoder(embedded, is_token) if self.key_encoder is not None else hidden
         query = mean_over_tokens(keys, is_token) if self.has_text_query else None

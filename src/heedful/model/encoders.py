@@ -21,6 +21,7 @@ from heedful.model.layers import (
     Places,
     Recurrent,
     Skip,
+    Stacked,
     TokenWise,
     Votes,
     with_skip,
@@ -156,12 +157,15 @@ class RecurrentSettings(OverWords, ABC):
 
     hidden_size: int = 128
     skip: Skip = "none"  # how the word's own embedding joins its state (Tutek & Šnajder)
+    layers: int = 1  # each further one reads the states of the one below
 
     def __post_init__(self) -> None:
-        size(hidden_size=self.hidden_size)
+        size(hidden_size=self.hidden_size, layers=self.layers)
 
     def _build(self, embedding_size: int, cell: str, directions: int) -> Encoder:
-        inner = Recurrent(embedding_size, self.hidden_size, cell, directions)
+        sizes = [embedding_size, *[directions * self.hidden_size] * (self.layers - 1)]
+        layers = [Recurrent(inputs, self.hidden_size, cell, directions) for inputs in sizes]
+        inner = layers[0] if len(layers) == 1 else Stacked(layers)
         return with_skip(inner, embedding_size, self.skip)
 
 

@@ -1,6 +1,7 @@
 """The layers behind the encoders: embedded words to one state per token."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Literal
 
 import torch
@@ -155,6 +156,26 @@ class Recurrent(Encoder):
             turned = self.backwards(turn_round(embedded, is_token))[0]
             hidden = torch.cat([hidden, turn_round(turned, is_token)], dim=-1)
         return hidden * is_token.unsqueeze(-1)
+
+
+class Stacked(Encoder):
+    """Recurrent layers on top of each other: each reads the states of the one below.
+
+    Read both ways, every state of the second layer depends on the whole text, so none can be reused
+    when a word is deleted. That is why this is no `Recurrent`: deletions read the shortened text.
+    """
+
+    def __init__(self, layers: Sequence[Recurrent]) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(layers)
+        self.output_size = layers[-1].output_size
+        self.is_two_way = layers[-1].is_two_way
+
+    def forward(self, embedded: Embedded, is_token: IsToken) -> Hidden:
+        """The states of the last layer."""
+        for layer in self.layers:
+            embedded = layer(embedded, is_token)
+        return embedded
 
 
 class WithSkip(Encoder):

@@ -41,6 +41,21 @@ class Linear(OutputSettings):
         return Output(context_size, classes, has_bias)
 
 
+@outputs.register("mlp")
+@dataclass(frozen=True)
+class MLP(OutputSettings):
+    """One hidden layer (ReLU), as the head of Zhou et al.'s learner."""
+
+    width: int = 100  # of the hidden layer
+
+    def __post_init__(self) -> None:
+        size(width=self.width)
+
+    def build(self, context_size: int, classes: int, has_bias: bool) -> nn.Module:
+        """The module."""
+        return _perceptron(context_size, self.width, classes, has_bias)
+
+
 @outputs.register("bottleneck")
 @dataclass(frozen=True)
 class Bottleneck(OutputSettings):
@@ -112,5 +127,6 @@ def divergence_from_standard(mean: Code, spread: Code) -> Float[Tensor, " batch"
     return (mean.square() + variance - variance.log() - 1).sum(dim=-1) / 2
 
 
-def _perceptron(inputs: int, width: int, outputs: int) -> nn.Module:
-    return nn.Sequential(nn.Linear(inputs, width), nn.ReLU(), nn.Linear(width, outputs))
+def _perceptron(inputs: int, width: int, outputs: int, has_bias: bool = True) -> nn.Module:
+    last = nn.Linear(width, outputs, bias=has_bias)
+    return nn.Sequential(nn.Linear(inputs, width), nn.ReLU(), last)

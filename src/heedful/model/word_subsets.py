@@ -14,6 +14,7 @@ from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 from torch import Tensor, nn
 
+from heedful.interruption import check_interrupted
 from heedful.model.classifier import AttentionClassifier, TextClassifier
 from heedful.model.layers import Recurrent, TokenWise
 from heedful.model.precision import in_parts
@@ -65,6 +66,7 @@ def _from_new_weights(
     # A document's variants share its states, so their contexts are one product of matrices.
     for number, own in enumerate(order.split(counts)):
         for some in own.split(max(1, CELLS_AT_ONCE // kept.shape[1])):
+            check_interrupted()
             scores = trace.scores[number].expand(len(some), -1)
             weights = model.project(scores, kept[some])
             logits[some] = model.output(weights @ trace.hidden[number])
@@ -120,6 +122,7 @@ def _run(
     state = tuple(products.new_zeros(variants, steps.hidden_size) for _ in range(steps.parts))
     rows = torch.arange(variants)
     for step in range(width):
+        check_interrupted()
         count = int((lengths > step).sum())
         places = lengths[:count] - 1 - step if is_backwards else torch.full((count,), step)
         going = tuple(part[:count] for part in state)

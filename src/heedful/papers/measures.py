@@ -8,6 +8,7 @@ from heedful.analysis.instruments.shortcuts import Shortcuts, probe_shortcuts
 from heedful.config import from_plain
 from heedful.registry import Registry
 from heedful.text.datasets import load
+from heedful.text.statistics import corpus_statistics
 from heedful.text.token_classes import classify_tokens, label_counts
 from heedful.text.tokenize import TextSettings, Tokenizer
 from heedful.training.fit import Watcher
@@ -36,6 +37,21 @@ def token_classes(options: Mapping[str, Any]) -> Rows:
         found = classify_tokens(counts).counts
         kinds = dict(zip([*map(str, task.classes), "neutral"], found, strict=True))
         rows += [{"data": name, "class": kind, "count": count} for kind, count in kinds.items()]
+    return rows
+
+
+@measures.register("statistics")
+def statistics(options: Mapping[str, Any]) -> Rows:
+    """Documents of each part, mean length and vocabulary of corpora (all papers)."""
+    rows: Rows = []
+    for name in options["data"]:
+        parts = {one.part: one for one in corpus_statistics(load(name))}
+        numbers: dict[str, float] = {
+            f"documents, {part}": one.documents for part, one in parts.items()
+        }
+        everything = parts["all"]
+        numbers |= {"mean words": everything.mean_words, "vocabulary": everything.vocabulary}
+        rows += [{"data": name, "of": of, "number": value} for of, value in numbers.items()]
     return rows
 
 

@@ -33,6 +33,19 @@ class Experiment:
     quick: Mapping[str, Any]  # what is changed for a run of minutes
     also: tuple[str, ...] = ()  # other names: figure-3
 
+    @property
+    def names(self) -> str:
+        """Its key, and the tables and figures that it does again."""
+        numbers: dict[str, list[str]] = {}
+        for name in self.also:
+            kind, _, number = name.partition("-")
+            numbers.setdefault(kind, []).append(number)
+        said = [
+            f"{kind}{'s' if len(some) > 1 else ''} {', '.join(some)}"
+            for kind, some in numbers.items()
+        ]
+        return f"{self.key} ({', '.join(said)})" if said else self.key
+
     def asked(
         self,
         is_quick: bool = False,
@@ -70,9 +83,9 @@ class Paper:
             if key in one.also:
                 return one
         if key not in self.experiments:
+            known = ", ".join(one.names for one in self.experiments.values())
             raise UnknownName(
-                f"{self.name} has no {key} here.{nearest(key, self.experiments)} "
-                f"Known: {', '.join(self.experiments)}."
+                f"{self.name} has no {key} here.{nearest(key, self.experiments)} Known: {known}."
             )
         return self.experiments[key]
 

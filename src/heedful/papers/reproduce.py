@@ -16,8 +16,9 @@ from heedful.papers.measures import measures
 from heedful.papers.paper import Experiment, Paper, with_vectors
 from heedful.papers.record import Reproduction
 from heedful.papers.rows import RUNS, Row
+from heedful.papers.setup import setup_of
 from heedful.runs import RunFolder
-from heedful.storage import environment_failures
+from heedful.storage import make_folder
 from heedful.sweeps.results import TIMES
 from heedful.sweeps.sweep import sweep
 from heedful.training.trained import environment
@@ -72,6 +73,7 @@ def reproduce(
             "is_quick": is_quick,
             "cells": states,
             **_work(folder, tables[RUNS]),
+            "setup": setup_of(folder, tables[RUNS]),
             "left_out": len(published) - len(numbers),
             "seconds": round(time.monotonic() - started, 1),
         },
@@ -95,8 +97,7 @@ def _measured(experiment: Experiment, plan: Mapping[str, Any], folder: Path) -> 
         if before.plan == asked:
             return list(before.rows)
     rows = list(measures[str(experiment.measure)](plan))
-    with environment_failures(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     kept.write_json(name, {"plan": asked, "rows": plain(rows)})
     return rows
 

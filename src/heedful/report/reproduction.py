@@ -22,7 +22,7 @@ from heedful.report.figures import Drawn, panel, spoken
 from heedful.report.html import flat, make_page
 from heedful.storage import write_atomically
 
-SPEAK_FOR_THEMSELVES = ("data", "variant", "arm")  # columns whose values need no name
+SPEAK_FOR_THEMSELVES = ("data", "variant", "arm", "of")  # columns whose values need no name
 
 
 def write_reproduction(path: Path, paper: Paper, one: Reproduction) -> None:
@@ -65,6 +65,8 @@ def as_markdown(
         lines += [f"**{figure.title}.** {figure.caption}", "", f"![{figure.title}]({name})", ""]
     for rows in (claim_rows(one), number_rows(one)):
         lines += _table(rows) if rows else []
+    if setup := setup_rows(one):
+        lines += ["### Setup", "", "Every setting of the runs, seeds aside.", "", *_table(setup)]
     return "\n".join(lines) + "\n"
 
 
@@ -106,6 +108,15 @@ def claim_rows(one: Reproduction) -> list[dict[str, str]]:
             "verdict": _verdict(tested),
         }
         for tested in one.claims
+    ]
+
+
+def setup_rows(one: Reproduction) -> list[dict[str, str]]:
+    """A row per setting of the runs, and per variant where they differ."""
+    return [
+        {"runs": variant, "setting": name, "value": value}
+        for variant, settings in one.about.get("setup", {}).items()
+        for name, value in settings.items()
     ]
 
 
@@ -168,8 +179,15 @@ def _cell(where: Mapping[str, Any]) -> str:
 def _mean(mean: Mean | None) -> str:
     if mean is None:
         return "–"
-    middle, low, high = (f"{round(x, 12) + 0.0:.4g}" for x in (mean.mean, mean.low, mean.high))
+    middle, low, high = map(_digits, (mean.mean, mean.low, mean.high))
     return middle if math.isnan(mean.low) else f"{middle} [{low}, {high}]"
+
+
+def _digits(number: float) -> str:
+    """Four digits that count, and all of a count of thousands."""
+    if abs(number) >= 1000:
+        return f"{number:.0f}"
+    return f"{round(number, 12) + 0.0:.4g}"
 
 
 def _wanted(tested: Tested) -> str:

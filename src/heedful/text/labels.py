@@ -109,6 +109,17 @@ def match_labels(
     return classes, relabelled, f"labels matched: {matched}"
 
 
+def match_labels_or_none(
+    classes: tuple[str, ...], documents: Documents
+) -> tuple[tuple[str, ...], Documents, str]:
+    """The same; labels that do not fit are left out, and the note says so."""
+    try:
+        return match_labels(classes, documents)
+    except DataError as error:
+        bare = Documents(replace(document, label=None) for document in documents)
+        return classes, bare, f"accuracy is not known, because {error}"
+
+
 def _natural(label: str) -> tuple[int, str]:
     return (int(label), "") if label.isdecimal() else (10**9, label)
 

@@ -9,7 +9,12 @@ from numpy import ndarray
 from torch import Tensor
 
 from heedful.analysis.gradient_flow.of_model import Flow, flow_of
-from heedful.analysis.word_classes import NEUTRAL, mean_by_kind, mean_dot_products
+from heedful.analysis.word_classes import (
+    label_margins,
+    mean_by_kind,
+    mean_dot_products,
+    read_labels,
+)
 from heedful.model.classifier import TextClassifier
 from heedful.text.batching import Batches
 from heedful.training.fit import Epoch, Watcher
@@ -83,26 +88,17 @@ class FlowLog(Watcher):
 def word_columns(flow: Flow, kinds: Kinds) -> dict[str, Float[ndarray, " vocabulary"]]:
     """Both scores and every term as one number per word.
 
-    With two labels polarity is that of the second. With more, a word tied to a label is read on
-    that label, and every other word as the mean over labels.
+    Polarity is the margin of the label on which a word is read; A, B and C are what moves it.
     """
-    columns = {"polarity": _of_own_label(_array(flow.polarity), kinds)}
+    polarity = label_margins(_array(flow.polarity))
+    words, label = np.arange(len(polarity)), read_labels(polarity, kinds)
+    columns = {"polarity": polarity[words, label]}
     columns["attention_score"] = _array(flow.attention_score)
     for name, values in flow.terms.polarity.items():
-        columns[name] = _of_own_label(_array(values), kinds)
+        columns[name] = label_margins(_array(values))[words, label]
     for name, of_word in flow.terms.attention.items():
         columns[name] = _array(of_word)
     return columns
-
-
-def _of_own_label(
-    values: Float[ndarray, "vocabulary outputs"], kinds: Kinds
-) -> Float[ndarray, " vocabulary"]:
-    column = values.mean(axis=1)
-    if values.shape[1] > 1:
-        for output, kind in enumerate(kind for kind in kinds if kind != NEUTRAL):
-            column[kinds[kind]] = values[kinds[kind], output]
-    return column
 
 
 def _array(values: Tensor) -> Float[ndarray, "..."]:

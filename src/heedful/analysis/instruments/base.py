@@ -1,7 +1,9 @@
 """What an analysis is: an instrument of one of the papers, run end to end.
 
+    OfCorpus    looks at documents alone
     OfTraining  trains by itself and watches
     OfRun       looks at a finished run, perhaps on documents
+    OfAttention looks at the attention of a run or of a Hugging Face model
     OfHistory   reads only how a training went
 
 A member of `analyses` is a frozen dataclass; its fields are its options. It says which figures the
@@ -13,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 from heedful.analysis.result import FigureSpec, Result
+from heedful.auditing.subjects.base import Subject
 from heedful.errors import ConfigError
 from heedful.model.classifier import AttentionClassifier
 from heedful.registry import Registry
@@ -28,6 +31,14 @@ class Analysis(ABC):
     name: ClassVar[str]
     asks: ClassVar[str]
     figures: ClassVar[tuple[FigureSpec, ...]] = ()
+
+
+class OfCorpus(Analysis):
+    """An analysis of documents, without a model."""
+
+    @abstractmethod
+    def analyse(self, corpus: Corpus) -> Result:
+        """Tell what was found."""
 
 
 class OfTraining(Analysis):
@@ -53,6 +64,16 @@ class OfRun(Analysis):
 
     @abstractmethod
     def analyse(self, trained: Trained, documents: Documents, seed: int) -> Result:
+        """Tell what was found."""
+
+
+class OfAttention(Analysis):
+    """An analysis of what any model shows as its attention, on test documents."""
+
+    readout: str  # how the attention of a Hugging Face model is read
+
+    @abstractmethod
+    def analyse(self, subject: Subject, documents: Documents, seed: int) -> Result:
         """Tell what was found."""
 
 

@@ -13,13 +13,20 @@ from torch import Tensor
 
 from heedful.analysis.instruments.base import OfRun, analyses, needs_attention
 from heedful.analysis.result import FigureSpec, Result, with_interval
-from heedful.analysis.word_classes import NEUTRAL, NO_KIND, kind_of_words, words_by_kind
+from heedful.analysis.word_classes import (
+    NEUTRAL,
+    NO_KIND,
+    Kinds,
+    kind_of_words,
+    read_labels,
+    words_by_kind,
+)
 from heedful.auditing.bootstrap import estimate
 from heedful.auditing.results import Table
 from heedful.errors import DataError
-from heedful.importance.attention import state_polarity
+from heedful.importance.attention import state_margins
 from heedful.model.alignments import DotScores, LearnedQuery
-from heedful.model.classifier import AttentionClassifier, Trace
+from heedful.model.classifier import AttentionClassifier
 from heedful.model.outputs import Output
 from heedful.text.batching import Batches
 from heedful.text.documents import Documents
@@ -29,7 +36,6 @@ from heedful.training.recipes.vw_penalty import query_times_output
 from heedful.training.trained import Trained
 
 PerWord = Float[ndarray, " vocabulary"]
-TargetOf = Int[Tensor, " vocabulary"]
 
 
 @dataclass(frozen=True)
@@ -72,9 +78,8 @@ class LocalAndGlobal(OfRun):
         model = needs_attention(trained, self.name)
         words = trained.tokenizer.words
         kinds = words_by_kind(trained.classes, classify_tokens(trained.label_counts))
-        target = _targets(kinds, len(words), len(trained.classes)).to(trained.device)
-        local = local_scores(model, trained.batches(documents.texts), target)
-        alone = global_scores(model, target)
+        local = local_scores(model, trained.batches(documents.texts), len(words), kinds)
+        alone = global_scores(model, len(words), kinds)
         kind = np.array(kind_of_words(kinds, len(words)))
         is_shown = (kind != NO_KIND) & (local.occurrences > 0)
         if not is_shown.any():
@@ -153,46 +158,40 @@ def _balance(kinds: Sequence[Mapping[str, Any]], model: AttentionClassifier) -> 
     return ({**row, "attention_score_split": split, "query_times_output": product},)
 
 
-def local_scores(model: AttentionClassifier, batches: Batches, target: TargetOf) -> WordScores:
-    """Means over the occurrences of each word; polarity for the label that `target` names."""
-    sums = torch.zeros(3, len(target), dtype=torch.float64, device=target.device)
-    counts = torch.zeros(len(target), dtype=torch.int64, device=target.device)
+def local_scores(
+    model: AttentionClassifier, batches: Batches, vocabulary: int, kinds: Kinds
+) -> WordScores:
+    """Means over the occurrences of each word; polarity for the label on which it is read."""
+    device = next(model.parameters()).device
+    counts = torch.zeros(vocabulary, dtype=torch.int64, device=device)
+    sums: Tensor | None = None  # attention score, weight, then a margin for each label
     with torch.inference_mode():
         for batch in batches.by_length():
             trace = model(batch)
             ids = batch.token_ids[batch.is_token]
-            polarity = _polarity(model, trace, target[batch.token_ids])
-            for row, values in enumerate((trace.scores, polarity, trace.weights)):
-                sums[row].index_add_(0, ids, values[batch.is_token].double())
+            margins = state_margins(model, trace.hidden)
+            both = torch.stack([trace.scores, trace.weights], dim=-1)
+            values = torch.cat([both, margins], dim=-1)[batch.is_token].double()
+            if sums is None:
+                sums = values.new_zeros(vocabulary, values.shape[1])
+            sums.index_add_(0, ids, values)
             counts.index_add_(0, ids, torch.ones_like(ids))
+    if sums is None:
+        raise DataError("there are no documents to take the scores of words from.")
     occurrences = counts.cpu().numpy()
-    means = np.where(occurrences > 0, sums.cpu().numpy() / np.maximum(occurrences, 1), np.nan)
-    return WordScores(means[0], means[1], means[2], occurrences)
+    has_occurred = (occurrences > 0)[:, None]
+    means = np.where(has_occurred, sums.cpu().numpy() / np.maximum(occurrences, 1)[:, None], np.nan)
+    score, weight, margin = means[:, 0], means[:, 1], means[:, 2:]
+    polarity = margin[np.arange(vocabulary), read_labels(margin, kinds)]
+    return WordScores(score, polarity, weight, occurrences)
 
 
-def global_scores(model: AttentionClassifier, target: TargetOf) -> WordScores:
+def global_scores(model: AttentionClassifier, vocabulary: int, kinds: Kinds) -> WordScores:
     """Scores of each word of the vocabulary as a text of one word."""
-    ids = np.arange(len(target))
+    ids = np.arange(vocabulary)
     alone = Encoded(ids, np.arange(len(ids) + 1))
-    return local_scores(model, Batches(alone, device=target.device), target)
-
-
-def _polarity(
-    model: AttentionClassifier, trace: Trace, target: Int[Tensor, "batch tokens"]
-) -> Float[Tensor, "batch tokens"]:
-    """What each state says for the label of its own word, whatever the text's."""
-    hidden = trace.hidden.flatten(0, 1).unsqueeze(1)
-    return state_polarity(model, hidden, target.flatten()).view_as(target)
-
-
-def _targets(kinds: dict[str, Int[ndarray, " _"]], vocabulary: int, classes: int) -> TargetOf:
-    """The label on which a word is read: the second of two; of more, its own, else the first."""
-    if classes == 2:
-        return torch.ones(vocabulary, dtype=torch.int64)
-    target = torch.zeros(vocabulary, dtype=torch.int64)
-    for label, kind in enumerate(kind for kind in kinds if kind != NEUTRAL):
-        target[torch.from_numpy(kinds[kind])] = label
-    return target
+    batches = Batches(alone, device=next(model.parameters()).device)
+    return local_scores(model, batches, vocabulary, kinds)
 
 
 def _rank_correlation(first: Float[ndarray, " words"], second: Float[ndarray, " words"]) -> float:

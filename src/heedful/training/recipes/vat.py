@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Bool, Float
@@ -30,9 +30,12 @@ from heedful.training.recipe import (
 class VAT(Recipe):
     """Learn states under fixed attention, then attention through a bottleneck, in turn.
 
-    learner:     cross_entropy                                    attention is held
+    learner:     cross_entropy                       attention's parameters are held
     compressor:  cross_entropy(code) + compression_weight * KL(code | N(0, 1))   states are held
     code = mean + spread * N(0, 1),  both read off the context (Zhou et al., ACL Findings 2021)
+
+    The learner's gradient reaches the states also through the weights that attention gives them,
+    as in the paper; with `learner_holds="weights"` the weights themselves count as fixed.
 
     Before the first iteration everything learns together for `warm_epochs`. A phase ends with its
     best dev epoch. With `annealed_from` the weight falls from there to `compression_weight` over
@@ -46,6 +49,7 @@ class VAT(Recipe):
     epochs: int = 5  # of each phase, at most
     epochs_without_gain: int = 2  # after which a phase ends
     warm_epochs: int = 2
+    learner_holds: Literal["parameters", "weights"] = "parameters"  # of attention
 
     def __post_init__(self) -> None:
         at_least(
@@ -76,12 +80,14 @@ class VAT(Recipe):
         states = [model.embedding, model.dropout, model.encoder]
         looks = Spread()
 
-        def warm(model: TextClassifier, batch: Batch, rng: torch.Generator) -> Float[Tensor, ""]:
+        def learn(model: TextClassifier, batch: Batch, rng: torch.Generator) -> Float[Tensor, ""]:
             trace: Trace = learner(batch)
             looks.add(trace.weights, attends.places(batch))
             return cross_entropy_of(trace.logits, batch)
 
-        def learn(model: TextClassifier, batch: Batch, rng: torch.Generator) -> Float[Tensor, ""]:
+        def learn_under_fixed_weights(
+            model: TextClassifier, batch: Batch, rng: torch.Generator
+        ) -> Float[Tensor, ""]:
             trace: Trace = learner(batch)
             looks.add(trace.weights, attends.places(batch))
             return cross_entropy_of(learner.decide(trace.hidden, trace.weights.detach()), batch)
@@ -100,9 +106,11 @@ class VAT(Recipe):
 
         if self.warm_epochs:
             parts = [*states, *attends.attention_parts, output.learner]
-            yield phase("warm start", warm, parts, self.warm_epochs)
+            yield phase("warm start", learn, parts, self.warm_epochs)
+        holds_weights = self.learner_holds == "weights"
+        fit = learn_under_fixed_weights if holds_weights else learn
         for number in range(self.iterations):
-            yield phase(f"learner {number + 1}", learn, [*states, output.learner], self.epochs)
+            yield phase(f"learner {number + 1}", fit, [*states, output.learner], self.epochs)
             parts = [*attends.attention_parts, *output.compressor_parts]
             compressor = compress(self._weight(number), looks)
             yield phase(f"compressor {number + 1}", compressor, parts, self.epochs)
