@@ -17,7 +17,9 @@ from tests.report.audits import made_audit
 def test_a_run_is_trained_again_like_itself_and_compared():
     train, compare = training_commands("runs/a", "standard", {"source": "sst2"}, "new.csv")
     assert train == "heedful train sst2 --like runs/a --recipe faithful -o runs/a-faithful"
-    assert compare == "heedful compare runs/a runs/a-faithful --data new.csv"
+    assert compare == (
+        "heedful compare runs/a runs/a-faithful --data new.csv -o runs/a-faithful-compared"
+    )
 
 
 def test_what_the_documents_were_read_with_is_said_again_and_quoted():
@@ -54,4 +56,4 @@ def test_one_reading_of_a_model_that_may_be_shown_is_enough():
 def test_a_hugging_face_model_is_healed_and_audited_on_the_same_documents():
     heal, audit = healing_commands("some/my model/", "x.csv", {"text": "body", "label": None})
     assert heal == "heedful heal 'hf:some/my model/' x.csv --text body -o my-model-healed"
-    assert audit == "heedful audit my-model-healed x.csv --text body"
+    assert audit == "heedful audit my-model-healed x.csv --text body -o my-model-healed-audit"

@@ -35,7 +35,7 @@ def test_a_model_is_healed_and_the_run_predicts_explains_and_is_audited(heedful,
     assert "of 12 texts that were kept aside; 95% interval" in kept
     assert accuracy.startswith("accuracy: 100.0% by the model, ")
     assert place == "saved in run"
-    assert audit == "audit it: heedful audit run labelled.jsonl"
+    assert audit == "audit it: heedful audit run labelled.jsonl -o run-audit"
     assert "epoch 8: loss " in answer.err
     assert ", decisions kept on dev 100.0% (" in answer.err
     assert "accuracy" not in answer.err
@@ -63,7 +63,7 @@ def test_texts_need_no_labels(heedful, saved, texts):
     told = json.loads(answer.out)
     assert told["test"]["documents"] == 12
     assert "accuracy" not in told["test"]
-    assert told["audit"] == "heedful audit run texts.jsonl"
+    assert told["audit"] == "heedful audit run texts.jsonl -o run-audit"
 
 
 def test_a_finished_run_is_not_made_again(heedful, saved, texts):

@@ -1,7 +1,9 @@
+import itertools
 import json
 import os
 import re
 import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -134,6 +136,17 @@ class TestResume:
         assert answer.code == 0
         assert "is finished already; nothing to do" in answer.err
         assert (run / runs.MODEL).stat().st_mtime_ns == before
+
+    def test_a_checkpoint_that_was_left_in_a_finished_run_is_removed(self, heedful, data, run):
+        (run / "checkpoint-best.safetensors").write_bytes(b"left by a killed process")
+        assert heedful("train", data, "-o", run, "--resume").code == 0
+        assert not list(run.glob("checkpoint-*"))
+
+    def test_a_clock_that_is_set_back_gives_no_negative_seconds(self, heedful, data, monkeypatch):
+        clock = itertools.count(time.time(), -3600)
+        monkeypatch.setattr(time, "time", lambda: next(clock))
+        assert heedful("train", data, "-o", "run", *QUICK).code == 0
+        assert json.loads(Path("run", runs.PROVENANCE).read_text())["seconds"] >= 0
 
     @pytest.mark.parametrize(
         ("change", "sentence"),

@@ -312,10 +312,14 @@ def test_weights_that_are_not_given_depend_on_whether_the_encoder_is_fine_tuned(
     assert Faithful().weights(small) == (1.0, 0.5, 0.0, 0.5)
     assert Faithful().weights(large) == (1.0, 1.0, 0.3, 0.3)
     assert Faithful(keep_weight=0.0).weights(large) == (1.0, 0.0, 0.3, 0.3)
-    assert [(Faithful().first_length(m), Faithful().length(m)) for m in (small, large)] == [
-        (6, 8),
-        (3, 3),
-    ]
+    assert (Faithful().first_length(small), Faithful().first_length(large)) == (6, 3)
+    assert (Faithful().length(small, 7000), Faithful().length(large, 7000)) == (8, 3)
+
+
+def test_fine_tuning_on_few_documents_takes_more_epochs_up_to_those_from_scratch():
+    large = a_model(encoder="pretrained:source=tiny")
+    assert [Faithful().length(large, documents) for documents in (2000, 1250, 40)] == [5, 8, 8]
+    assert Faithful(epochs=2).length(large, 40) == 2
 
 
 # The teacher
@@ -351,7 +355,7 @@ def test_the_labels_come_first_and_then_what_the_model_says_of_each_text_teaches
     recipe = Faithful(first_epochs=2, epochs=3, teacher_weight=0.4)
     phases = recipe.phases(model, texts)
     first = next(phases)
-    assert (first.name, first.epochs, first.scored) == ("labels only", 2, None)
+    assert (first.name, first.epochs, first.counted_too) == ("labels only", 2, {})
     then = next(phases)
     assert then.epochs == 3
     (targets,) = [part for part in then.learns if part is not model]
@@ -364,17 +368,16 @@ def test_without_first_epochs_there_is_no_teacher_and_accuracy_tells_the_best_ep
     model = a_model(encoder="embedding")
     (only,) = Faithful(first_epochs=0).phases(model, material(0, 1, 1))
     (targets,) = [part for part in only.learns if part is not model]
-    assert (targets.teacher_weight, only.scored) == (0.0, None)
+    assert (targets.teacher_weight, only.counted_too) == (0.0, {})
 
 
-def test_the_best_epoch_is_told_by_the_whole_text_and_its_top_words():
+def test_answers_from_the_top_words_count_as_much_in_choosing_the_best_epoch():
     model, batch = a_model(encoder="bilstm:hidden_size=4"), a_batch(10, 10)
-    trace = model(batch)
-    is_top = top_words(trace.scores, batch.is_token, 0.2)
+    is_top = top_words(model(batch).scores, batch.is_token, 0.2)
     assert is_top.sum(dim=1).tolist() == [2, 2]
-    top = batch.kept(torch.arange(2), is_top)
-    expected = (trace.logits.log_softmax(1) + model(top).logits.log_softmax(1)) / 2
-    torch.testing.assert_close(Faithful().scored(model)(batch).logits, expected)
+    expected = model(batch.kept(torch.arange(2), is_top)).logits
+    (of_top,) = Faithful().counted_too(model).values()
+    torch.testing.assert_close(of_top(batch).logits, expected)
 
 
 def test_models_whose_attention_cannot_learn_are_refused_in_a_sentence():

@@ -1,5 +1,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,13 +9,13 @@ from torch import nn
 
 from heedful.errors import TrainingDiverged
 from heedful.model.build import build_model
-from heedful.text.batching import Batches
+from heedful.text.batching import Batch, Batches
 from heedful.text.tokenize import Tokenizer
 from heedful.training import fit as fit_module
 from heedful.training.evaluate import evaluate
 from heedful.training.fit import TrainingSettings, Watcher, fit
 from heedful.training.optimizers import optimizers
-from heedful.training.recipe import Material, Phase, Recipe, cross_entropy
+from heedful.training.recipe import Material, Penalised, Phase, Recipe, cross_entropy
 from heedful.training.recipes import VAT, Faithful, MaskNeutral, RandomPretraining, Standard
 from heedful.training.settings import Settings
 
@@ -255,3 +256,39 @@ def test_the_watcher_hears_of_every_document(data):
     watcher = Counting()
     trained(data, watcher=watcher, recipe=Standard(epochs=3))
     assert (watcher.documents, watcher.epochs) == (3 * len(data[0]), 3)
+
+
+class RightInEpochTwo(nn.Module):
+    """Answers by the label in its second epoch, and by the other one else."""
+
+    def __init__(self, documents: int) -> None:
+        super().__init__()
+        self.documents, self.epochs, self.seen = documents, 0, 0
+
+    def forward(self, batch: Batch) -> SimpleNamespace:
+        self.epochs += int(self.seen == 0)
+        self.seen = (self.seen + len(batch.labels)) % self.documents
+        is_right = batch.labels if self.epochs == 2 else 1 - batch.labels
+        return SimpleNamespace(logits=9.0 * nn.functional.one_hot(is_right, 2).float())
+
+
+@dataclass(frozen=True)
+class Counted(Penalised):
+    documents: int
+    epochs: int = 3
+
+    def penalty(self, model, batch, trace, prepared, rng):
+        return trace.logits.new_zeros(())
+
+    def counted_too(self, model):
+        return {"other": RightInEpochTwo(self.documents)}
+
+
+def test_what_counts_too_has_a_say_in_the_best_epoch_and_stands_in_the_history(data):
+    train, dev, vocabulary = data
+    settings = Settings().with_(encoder="embedding", embedding_size=6)
+    model = build_model(settings.model, vocabulary, 2, seed=1)
+    training = TrainingSettings(recipe=Counted(len(dev)), patience=None)
+    history = fit(model, training, Material(train, ()), dev)
+    assert [row["notes"]["dev_accuracy_other"] for row in history] == [0.0, 1.0, 0.0]
+    assert [row["is_best"] for row in history] == [True, True, False]

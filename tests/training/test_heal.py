@@ -143,7 +143,7 @@ def test_a_damaged_original_is_noticed(healed, tmp_path):
     healed.save(tmp_path / "run")
     config = tmp_path / "run" / "original" / "config.json"
     config.write_text(config.read_text() + " ")
-    with pytest.raises(RunError, match=r"original/config.json is not the file that training wrote"):
+    with pytest.raises(RunError, match=r"original/config.json is not the file that heedful wrote"):
         Trained.load(tmp_path / "run")
 
 
@@ -311,6 +311,11 @@ def test_labels_that_do_not_fit_are_noted_and_left_out(folder):
     found = a_healing(folder, other)
     assert "accuracy is not known" in found.notes[0]
     assert not len(found.gold["test"])
+
+
+def test_a_healed_run_takes_documents_whose_labels_do_not_fit_as_unlabelled(healed):
+    other = Documents(Document(d.text, f"{d.label}-ish") for d in TEXTS)
+    assert {document.label for document in healed.with_own_labels(other)} == {None}
 
 
 def test_a_class_that_the_model_never_gives_is_noted_and_learnt_around(tmp_path):

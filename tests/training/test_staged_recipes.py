@@ -5,8 +5,10 @@ import pytest
 import torch
 
 import heedful
+from heedful import runs
 from heedful.errors import ConfigError
 from heedful.model.classifier import attend
+from heedful.runs import RunFolder
 from heedful.text.batching import Batches
 from heedful.text.datasets.planted import Planted
 from heedful.text.vocabulary import Encoded
@@ -18,6 +20,7 @@ from heedful.training.recipes.mask_neutral import MaskNeutral
 from heedful.training.recipes.random_pretraining import RandomPretraining
 from heedful.training.recipes.selector import Selector
 from heedful.training.recipes.vat import VAT, Spread, compress
+from heedful.training.trained import read_settings
 from tests.importance.models import VOCABULARY, a_batch, a_model
 
 TEXTS = ["good fine film", "fine plot good", "bad poor film", "poor plot bad"] * 6
@@ -82,6 +85,52 @@ def test_vat_freezes_attention_while_it_learns_and_states_while_it_compresses():
 
 
 SIZES_OF_MODEL = {"encoder": "lstm:hidden_size=5"}
+
+
+def gradients_of_the_learner(recipe: VAT) -> tuple[torch.Tensor, list[torch.Tensor | None], float]:
+    """Gradient of the first encoder weights, those of attention, and the true slope of the first.
+
+    The slope is that of the loss in one encoder weight, by finite differences.
+    """
+    model, batch = a_model(output="bottleneck:width=4:code_size=3", **SIZES_OF_MODEL), a_batch(3, 5)
+    phases = recipe.phases(model, Material(some_documents(), ()))
+    phase = next(phase for phase in phases if phase.name == "learner 1")
+    model.requires_grad_(False)
+    for part in phase.learns:
+        part.requires_grad_(True)
+    phase.objective(model, batch, rng()).backward()
+    weights = model.encoder.forwards.weight_ih_l0
+    losses = []
+    with torch.no_grad():
+        for step in (1e-6, -2e-6):
+            weights[0, 0] += step
+            losses.append(float(phase.objective(model, batch, rng())))
+    attention = [parameter.grad for parameter in model.alignment.parameters()]
+    return weights.grad, attention, (losses[0] - losses[1]) / 2e-6
+
+
+def test_vats_learner_teaches_the_encoder_through_attention_whose_parameters_are_held():
+    gradient, attention, slope = gradients_of_the_learner(VAT())
+    assert float(gradient[0, 0]) == pytest.approx(slope, rel=1e-5)
+    assert attention == [None] * len(attention)
+
+
+def test_vats_learner_may_hold_the_weights_instead():
+    gradient, attention, slope = gradients_of_the_learner(VAT(learner_holds="weights"))
+    assert float(gradient[0, 0]) != pytest.approx(slope, rel=1e-3)
+    assert attention == [None] * len(attention)
+
+
+@pytest.mark.parametrize("holds", ["parameters", "weights"])
+def test_a_run_says_what_its_learner_held_also_one_from_before_there_was_a_choice(tmp_path, holds):
+    recipe = VAT(iterations=1, epochs=1, warm_epochs=1, learner_holds=holds)
+    fitted(recipe).trained_.save(tmp_path / "run")
+    folder = RunFolder(tmp_path / "run")
+    assert read_settings(folder).training.recipe == recipe
+    config = folder.read_json(runs.CONFIG)
+    del config["training"]["recipe"]["learner_holds"]
+    folder.write_json(runs.CONFIG, config)
+    assert read_settings(folder).training.recipe.learner_holds == "weights"
 
 
 def test_random_pretraining_holds_attention_first_and_all_else_then():

@@ -12,6 +12,7 @@ FAITHFUL = "faithful"
 LEAD = "To get a model whose attention may be shown, and to see whether it may:"
 # How documents were read: the option, and what it is if it is not given.
 READ_WITH = {
+    "data_dir": ("--data-dir", None),
     "text": ("--text", None),
     "label": ("--label", None),
     "dev_share": ("--dev-share", 0.1),
@@ -31,18 +32,10 @@ def training_commands(
         return ()
     run = run.rstrip("/")
     cured = f"{run}-{FAITHFUL}"
-    train = [
-        "train",
-        str(source),
-        *_read_with(data),
-        "--like",
-        run,
-        "--recipe",
-        FAITHFUL,
-        "-o",
-        cured,
-    ]
-    return _written(train), _written(["compare", run, cured, "--data", audited])
+    like = ["--like", run, "--recipe", FAITHFUL]
+    train = ["train", str(source), *_read_with(data), *like, "-o", cured]
+    compare = ["compare", run, cured, "--data", audited, "-o", f"{cured}-compared"]
+    return _written(train), _written(compare)
 
 
 def healing_commands(model: str, data: str, columns: Mapping[str, Any]) -> tuple[str, ...]:
@@ -50,7 +43,13 @@ def healing_commands(model: str, data: str, columns: Mapping[str, Any]) -> tuple
     healed = f"{folder_name(model.rstrip('/').rpartition('/')[2])}-healed"
     documents = [data, *_read_with(columns)]
     heal = ["heal", f"hf:{model}", *documents, "-o", healed]
-    return _written(heal), _written(["audit", healed, *documents])
+    return _written(heal), auditing_command(healed, data, columns)
+
+
+def auditing_command(run: str, data: str, columns: Mapping[str, Any]) -> str:
+    """How to audit a run on some documents and keep the report."""
+    run = run.rstrip("/")
+    return _written(["audit", run, data, *_read_with(columns), "-o", f"{run}-audit"])
 
 
 def next_steps(*audits: Audit) -> tuple[str, ...]:

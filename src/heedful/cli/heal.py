@@ -1,6 +1,5 @@
 """`heedful heal`: a finished Hugging Face classifier in, a run with attention of its own out."""
 
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -63,12 +62,14 @@ def heal(
 
     if not model.startswith(HF):
         raise UsageError(f"expected {HF}FOLDER_OR_NAME of a Hugging Face model, not {model!r}.")
-    options = {"--text": text, "--label": label, "--data-dir": data_dir}
+    read_with = {"text": text, "label": label, "data_dir": data_dir}
     name, target, folder = model.removeprefix(HF), choose_device(device), RunFolder(output)
     quieten()
     if resume and folder.is_finished:
+        with storage.held(output):
+            folder.drop_checkpoints()
         show.note(f"{output} is finished already; nothing to do.")
-        _report(Trained.load(output), output, data, options, json)
+        _report(Trained.load(output), output, data, read_with, json)
         return
     if not (resume and folder.is_begun):
         folder = RunFolder.new(output)
@@ -97,7 +98,7 @@ def heal(
         healing = Healing.prepare(patient, corpus, settings, about, bar.advance)
     with storage.held(output):
         trained = _run(healing, folder, device, quiet, corpus.notes)
-    _report(trained, output, data, options, json)
+    _report(trained, output, data, read_with, json)
 
 
 def _run(
@@ -116,14 +117,14 @@ def _run(
 
 
 def _report(
-    trained: "Trained", place: Path, data: str, options: dict[str, Any], json: bool
+    trained: "Trained", place: Path, data: str, read_with: dict[str, Any], json: bool
 ) -> None:
     """Share of decisions kept, both accuracies, and the command to run next."""
+    from heedful.auditing.next_step import auditing_command
     from heedful.cli import show
     from heedful.errors import percent
 
-    given = [word for name, value in options.items() if value for word in (name, str(value))]
-    command = shlex.join(["heedful", "audit", str(place), data, *given])
+    command = auditing_command(str(place), data, read_with)
     if json:
         show.as_json({"run": str(place), **trained.metrics, "audit": command})
         return

@@ -173,6 +173,8 @@ def _train(
     if resume and folder.is_finished:
         trained = Trained.load(place)
         check_same_training(folder, settings, task)
+        with storage.held(place):
+            folder.drop_checkpoints()
         show.note(f"{place} is finished already; nothing to do.")
         return trained
     with storage.held(place):

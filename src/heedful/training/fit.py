@@ -7,7 +7,7 @@ on from its last saved epoch to exactly the weights it would have had.
 import copy
 import math
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from itertools import chain
@@ -201,8 +201,10 @@ class Stage:
         model.eval()
         mean_loss = total / len(train)
         scores = evaluate(self.phase.scored or model, dev) if dev else None
+        others = {name: evaluate(m, dev) for name, m in self.phase.counted_too.items() if dev}
+        notes |= {f"dev_accuracy_{name}": found.accuracy for name, found in others.items()}
         notes |= self.phase.after_epoch()
-        is_best = self._remember(mean_loss, scores)
+        is_best = self._remember(mean_loss, [scores, *others.values()] if scores else [])
         seconds = round(time.monotonic() - started, 3)
         return Epoch(
             self.number, self.epoch + 1, mean_loss, scores, is_best, seconds, self.phase.name, notes
@@ -222,18 +224,19 @@ class Stage:
         self.optimizer.step()
         return value
 
-    def _remember(self, train_loss: float, dev: Scores | None) -> bool:
-        """Keep this epoch's weights if it is the best so far."""
+    def _remember(self, train_loss: float, dev: Sequence[Scores]) -> bool:
+        """Keep this epoch's weights if it is the best so far, by the mean of the dev scores."""
         if self.phase.keep == "last":
             return False
         if self.phase.keep == "lowest-loss":
             score = (-train_loss, 0.0)
-        elif dev is None:
+        elif not dev:
             return False
-        elif self.settings.select_by == "loss":
-            score = (-dev.loss, dev.accuracy)
         else:
-            score = (dev.accuracy, -dev.loss)
+            accuracy = sum(found.accuracy for found in dev) / len(dev)
+            loss = sum(found.loss for found in dev) / len(dev)
+            by_loss = self.settings.select_by == "loss"
+            score = (-loss, accuracy) if by_loss else (accuracy, -loss)
         is_best = score > self.best_score
         self.stale = 0 if is_best else self.stale + 1
         if is_best:

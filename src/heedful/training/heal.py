@@ -23,7 +23,7 @@ from heedful.model.pretrained import PretrainedSource
 from heedful.model.sequence_classifier import SequenceClassifier
 from heedful.runs import RunFolder
 from heedful.text.documents import Corpus, Documents
-from heedful.text.labels import match_labels
+from heedful.text.labels import match_labels_or_none
 from heedful.training.evaluate import score
 from heedful.training.fit import Watcher
 from heedful.training.settings import Settings
@@ -97,7 +97,7 @@ class Healing:
         """Let the model decide on all texts; `tell` is called with the number read."""
         texts = Documents([*corpus.train, *corpus.dev, *corpus.test])
         _check_texts(corpus)
-        classes, matched, note = _matched(patient.classifier.classes, texts)
+        classes, matched, note = match_labels_or_none(patient.classifier.classes, texts)
         original = replace(patient.classifier, classes=classes)
         ends = np.cumsum([len(getattr(corpus, part)) for part in PARTS])
         decided = original.probabilities(texts.texts, tell).argmax(axis=1)
@@ -173,17 +173,6 @@ class Healing:
             "attention_accuracy": by_attention.accuracy,
             "attention_accuracy_interval": by_attention.accuracy_interval,
         }
-
-
-def _matched(
-    classes: tuple[str, ...], documents: Documents
-) -> tuple[tuple[str, ...], Documents, str]:
-    """Classes and documents by the same labels; labels that do not fit are left out and noted."""
-    try:
-        return match_labels(classes, documents)
-    except DataError as error:
-        bare = Documents(replace(document, label=None) for document in documents)
-        return classes, bare, f"accuracy is not known, because {error}"
 
 
 def _check_texts(corpus: Corpus) -> None:

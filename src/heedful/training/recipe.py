@@ -7,7 +7,7 @@ recipe it runs.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import torch
@@ -41,6 +41,7 @@ class Phase:
     name: str = ""  # in the history
     patience: int | None = None  # None: the training's own
     scored: nn.Module | None = None  # whose dev score tells the best epoch; None: the model's
+    counted_too: Mapping[str, nn.Module] = field(default_factory=dict)  # as much as it, by name
     has_dropout: bool = True
     before_epoch: Callable[[torch.Generator], Notes] = no_notes
     after_epoch: Callable[[], Notes] = no_notes
@@ -141,14 +142,14 @@ class Penalised(Recipe):
         """Phases that come before the one with the penalty: none, unless a recipe says so."""
         yield from ()
 
-    def length(self, model: TextClassifier) -> int:
-        """At most this many epochs with the penalty."""
+    def length(self, model: TextClassifier, documents: int) -> int:
+        """At most this many epochs with the penalty, given the number of documents."""
         assert self.epochs is not None  # a recipe whose epochs depend on the model overrides this
         return self.epochs
 
-    def scored(self, model: TextClassifier) -> nn.Module | None:
-        """What tells the best epoch on dev documents; None: the model."""
-        return None
+    def counted_too(self, model: TextClassifier) -> Mapping[str, nn.Module]:
+        """Whose dev scores count as much as the model's in choosing the best epoch, by name."""
+        return {}
 
     def phases(self, model: TextClassifier, material: Material) -> Iterator[Phase]:
         """What comes before, then one phase with the penalty."""
@@ -164,8 +165,8 @@ class Penalised(Recipe):
         yield Phase(
             objective,
             learns=[model, prepared],
-            epochs=self.length(model),
-            scored=self.scored(model),
+            epochs=self.length(model, len(material.documents)),
+            counted_too=self.counted_too(model),
             after_epoch=lambda: self.notes(model, material),
         )
 

@@ -88,7 +88,7 @@ def _train(
     pretrained: PretrainedSource | None = None,
     complete: Callable[[Trained], Trained] = lambda trained: trained,
 ) -> Trained:
-    started = time.time()
+    started = time.monotonic()
     if folder is not None and folder.is_begun:
         check_same_training(folder, settings, task)
     recipe = settings.training.recipe
@@ -142,7 +142,7 @@ def _train(
             "documents_cut": batches.documents.cut,
             "vocabulary": len(words) - len(SPECIAL_WORDS),
             "vectors": _coverage(vectors, batches),
-            "seconds": round(time.time() - started, 1),
+            "seconds": round(time.monotonic() - started, 1),
         },
         training_documents=np.sort(fingerprints(task.train.texts)),
         dev_documents=np.sort(fingerprints(task.dev.texts)),
@@ -191,6 +191,7 @@ def _train_base(
     assert isinstance(recipe, OnBase)
     inside = RunFolder(folder.path / runs.BASE) if folder is not None else None
     if inside is not None and inside.is_finished:
+        inside.drop_checkpoints()
         return Trained.load(inside.path, device).model
     changed = settings.with_(**recipe.base_settings)
     if watcher is not None:

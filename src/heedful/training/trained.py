@@ -19,6 +19,7 @@ from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
 from heedful import runs, storage
+from heedful.config import check
 from heedful.errors import ConfigError, RunError, UnknownName, counted
 from heedful.model.alignments import alignments
 from heedful.model.build import build_model
@@ -30,11 +31,12 @@ from heedful.model.sequence_classifier import SequenceClassifier
 from heedful.runs import RunFolder
 from heedful.text.batching import Batches
 from heedful.text.documents import Documents, fingerprints
-from heedful.text.labels import match_labels
+from heedful.text.labels import match_labels_or_none
 from heedful.text.tokenize import Tokenizer
 from heedful.text.vocabulary import UNKNOWN_WORD
 from heedful.training.decisions import Decisions, decide
 from heedful.training.evaluate import predict
+from heedful.training.run_schema import EpochLine, HealedMetrics, Metrics, Provenance
 from heedful.training.settings import STAGES, Settings
 from heedful.training.task import Label
 
@@ -72,6 +74,7 @@ class Exposure:
         return ~(self.was_trained_on | self.chose_epoch)
 
 
+ADVICE = "Copy the run again or train it again."
 DEV = "dev_fingerprints"  # runs of version 0.1 have none
 
 
@@ -151,10 +154,13 @@ class Trained:
         return decide(decided, by_attention, self.classes, self.original.name)
 
     def with_own_labels(self, documents: Documents) -> Documents:
-        """Documents by the run's labels, if it was healed: matched as the model's own are."""
+        """Documents by the run's labels, if it was healed: matched as the model's own are.
+
+        Labels that do not fit are left out: the model decides, and its accuracy is not known.
+        """
         if self.original is None:
             return documents
-        _, matched, _ = match_labels(tuple(map(str, self.classes)), documents)
+        _, matched, _ = match_labels_or_none(tuple(map(str, self.classes)), documents)
         return matched
 
     def attention(self, texts: Sequence[str]) -> list[WordWeights]:
@@ -217,25 +223,24 @@ class Trained:
         except (KeyError, TypeError, ValueError, AttributeError, IndexError, RuntimeError) as error:
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise RunError(
-                f"the files of the run {path} do not fit together ({reason}). "
-                "Copy the run again or train it again."
+                f"the files of the run {path} do not fit together ({reason}). {ADVICE}"
             ) from None
 
     @classmethod
     def _from(cls, folder: RunFolder, device: torch.device) -> "Trained":
         settings = read_settings(folder)
-        classes = tuple(folder.read_config()["classes"])
+        classes = _read_classes(folder)
         pretrained = None
         if isinstance(settings.model.encoder, Pretrained):
-            pretrained = folder.read_record(
-                runs.PRETRAINED, PretrainedSource, advice="Copy the run again or train it again."
-            )
+            pretrained = folder.read_record(runs.PRETRAINED, PretrainedSource, advice=ADVICE)
         tensors, _ = folder.read_tensors(runs.MODEL)
         vocabulary, size = tensors["embedding.weight"].shape
         of_that_size = settings.with_(embedding_size=int(size)).model
         model = build_model(of_that_size, vocabulary, len(classes), seed=0, pretrained=pretrained)
         model.load_state_dict(tensors)
         documents, _ = folder.read_tensors(runs.TRAINING_DOCUMENTS)
+        original = _read_original(folder, classes, device)
+        kind = Metrics if original is None else HealedMetrics
         return cls(
             settings=settings,
             classes=classes,
@@ -245,14 +250,14 @@ class Trained:
                 pretrained.pieces() if pretrained else None,
             ),
             model=model.to(device).eval(),
-            history=folder.read_lines(runs.HISTORY),
-            metrics=folder.read_json(runs.METRICS),
-            provenance=folder.read_json(runs.PROVENANCE),
+            history=folder.read_checked_lines(runs.HISTORY, EpochLine, advice=ADVICE),
+            metrics=folder.read_checked(runs.METRICS, kind, advice=ADVICE),
+            provenance=folder.read_checked(runs.PROVENANCE, Provenance, advice=ADVICE),
             training_documents=documents["fingerprints"].numpy(),
             dev_documents=documents[DEV].numpy() if DEV in documents else _no_documents(),
             label_counts=documents["label_counts"].numpy(),
             pretrained=pretrained,
-            original=_read_original(folder, classes, device),
+            original=original,
         )
 
     def save(self, path: str | Path) -> None:
@@ -270,6 +275,7 @@ class Trained:
             folder.write_bytes(runs.PRETRAINED, self.pretrained.to_json().encode())
         if self.original is not None:
             self.original.save(folder.original)
+            storage.flush_files(folder.original)
         folder.write_tensors(runs.MODEL, self.model.state_dict())
         folder.write_tensors(
             runs.TRAINING_DOCUMENTS,
@@ -284,13 +290,30 @@ class Trained:
         folder.finish(self.provenance)
 
 
+def _read_classes(folder: RunFolder) -> tuple[Label, ...]:
+    classes = folder.read_config()["classes"]
+    if not isinstance(classes, list) or len(classes) < 2:
+        raise ValueError(f"{runs.CONFIG} names no two classes")
+    return tuple(check(label, Label, "a class") for label in classes)
+
+
 def read_settings(folder: RunFolder) -> Settings:
     """The settings that a run was started with."""
-    config = folder.read_config()
+    config = _with_former_defaults(folder.read_config())
     try:
         return Settings.from_plain({stage: config.get(stage, {}) for stage in STAGES})
     except (ConfigError, UnknownName) as error:
         raise RunError(f"{folder.path / runs.CONFIG} cannot be used: {error}") from None
+
+
+def _with_former_defaults(config: dict[str, Any]) -> dict[str, Any]:
+    """The configuration of a run from before an option, with what was done then."""
+    training = config.get("training")
+    recipe = training.get("recipe") if isinstance(training, dict) else None
+    if isinstance(recipe, dict) and recipe.get("name") == "vat":
+        before = {"learner_holds": "weights", **recipe}  # vat had no other way
+        return {**config, "training": {**config["training"], "recipe": before}}
+    return config
 
 
 def _read_original(
@@ -333,7 +356,7 @@ def environment() -> dict[str, Any]:
         "versions": versions,
         "machine": f"{platform.system()} {platform.machine()}",
         "threads": torch.get_num_threads(),
-        "command": " ".join(sys.argv),
+        "command": " ".join([Path(sys.argv[0]).name, *sys.argv[1:]]),  # not where it is installed
     }
 
 

@@ -62,10 +62,9 @@ class AllOf(Penalised):
         for part, own in self._with_prepared(prepared):
             yield from part.before(model, material, own)
 
-    def scored(self, model: TextClassifier) -> nn.Module | None:
-        """What the first of them that names something names."""
-        named = (part.scored(model) for part in self.parts)
-        return next((module for module in named if module is not None), None)
+    def counted_too(self, model: TextClassifier) -> Mapping[str, nn.Module]:
+        """What any of them names."""
+        return {k: v for part in self.parts for k, v in part.counted_too(model).items()}
 
     def penalty(
         self,

@@ -7,7 +7,7 @@ it reach the decision past the weights.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,6 +46,7 @@ Loss = Float[Tensor, ""]
 # Weights of rank, keep, drop and away. What is fine-tuned learns in few and small steps.
 FROM_SCRATCH, FINE_TUNED = (1.0, 0.5, 0.0, 0.5), (1.0, 1.0, 0.3, 0.3)
 EPOCHS, EPOCHS_TUNED = (6, 8), (3, 3)  # by label alone, then with the penalties
+READINGS = 10_000  # of documents, with the penalties: fine-tuning on few takes more epochs
 TOP = 0.2  # of the words of a dev text: answers from these alone tell the best epoch, too
 ROUNDING = 1e-6  # of a share times a number of words; falls that differ by less are the same
 
@@ -71,7 +72,8 @@ class Faithful(Penalised):
     drawn, half by attention and half evenly. The share of words that are the top words is drawn
     from `shares` for each batch. Away costs no second reading: it keeps the states of other words
     from telling what the top words say, which would then reach the decision past the weights.
-    The best epoch is told by answers from the whole dev text and from its top words together.
+    The best epoch is the one whose answers are most often right from the whole dev text and from
+    its top words, both counted alike.
     """
 
     rank_weight: float | None = None  # None: 1, whatever the encoder
@@ -83,7 +85,7 @@ class Faithful(Penalised):
     shares: tuple[float, ...] = (0.1, 0.2, 0.5)
     first_epochs: int | None = None  # None: 6, and 3 for a pretrained encoder
     teacher_weight: float = 0.5  # of what the model said after the first epochs
-    epochs: int | None = None  # None: 8, and 3 for a pretrained encoder
+    epochs: int | None = None  # None: 8; for a pretrained encoder 3, and up to 8 on few documents
 
     def __post_init__(self) -> None:
         at_least(0, rank_weight=self.rank_weight, keep_weight=self.keep_weight)
@@ -132,17 +134,19 @@ class Faithful(Penalised):
         """At most this many epochs by the labels alone."""
         return _usual(model)[0] if self.first_epochs is None else self.first_epochs
 
-    def length(self, model: TextClassifier) -> int:
-        """Fewer epochs for an encoder that is fine-tuned."""
-        return _usual(model)[1] if self.epochs is None else self.epochs
+    def length(self, model: TextClassifier, documents: int) -> int:
+        """Fewer epochs for an encoder that is fine-tuned, unless documents are few."""
+        if self.epochs is not None:
+            return self.epochs
+        return min(EPOCHS[1], max(_usual(model)[1], math.ceil(READINGS / documents)))
 
-    def scored(self, model: TextClassifier) -> nn.Module | None:
-        """Answers from the whole text and from its top words, taken together.
+    def counted_too(self, model: TextClassifier) -> Mapping[str, nn.Module]:
+        """Answers from the top words of a text count as much as those from the whole.
 
         A model that knows the labels already may be most accurate before attention has learnt.
         """
         assert isinstance(model, AttentionClassifier)
-        return WholeAndTop(model) if self.first_length(model) else None
+        return {"top_words": TopWords(model)} if self.first_length(model) else {}
 
     def penalty(
         self,
@@ -229,19 +233,18 @@ class Answer:
     logits: Float[Tensor, "batch classes"]
 
 
-class WholeAndTop(nn.Module):
-    """The mean of the log-probabilities from a text and from its top words alone."""
+class TopWords(nn.Module):
+    """A model that is shown the top words of each text alone."""
 
     def __init__(self, model: AttentionClassifier) -> None:
         super().__init__()
         self.model = model
 
     def forward(self, batch: Batch) -> Answer:
-        """The mean, as logits."""
+        """The answers from these words."""
         trace = self.model(batch)
         is_top = top_words(trace.scores, batch.is_token, TOP)
-        alone = logits_of_words(self.model, trace.embedded, is_top)
-        return Answer((trace.logits.log_softmax(dim=-1) + alone.log_softmax(dim=-1)) / 2)
+        return Answer(logits_of_words(self.model, trace.embedded, is_top))
 
 
 def rank(
