@@ -14,9 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 from heedful.auditing.conformal import RISK
 from heedful.auditing.deep import check_same_documents, twins_wanted
 from heedful.auditing.explanation import explain_with, subject_of_any
+from heedful.auditing.given_scores import GivenScores
 from heedful.auditing.questions import AuditSettings
 from heedful.auditing.results import Audit
-from heedful.auditing.run_audit import AuditPlan, prepare_audit
+from heedful.auditing.run_audit import AuditPlan, NewDocuments, prepare_audit
 from heedful.auditing.subjects.base import Judge, Subject
 from heedful.auditing.subjects.classifier import ClassifierSubject
 from heedful.auditing.subjects.retrained import Twins, train_twins
@@ -50,6 +51,7 @@ def audit(
     include_trained: bool = False,
     tolerate: float | None = None,
     measures: Sequence[Measure] = (),
+    attributions: object = None,
     precision: Precision = "auto",
     judge: Judge | None = None,
     deep: str | Path | None = None,
@@ -68,7 +70,10 @@ def audit(
     as many as fit in the time. Documents that a `Classifier` was trained on, and dev documents,
     which chose its best epoch, are left out with a warning unless `include_trained`. `tolerate` is
     the share of documents that may have a false picture, 0.15 by default. `measures` are further
-    ones of importance; a function of your own looks inside a `Classifier`. `precision` "fp32"
+    ones of importance; a function of your own looks inside a `Classifier`. `attributions` are
+    scores of words or tokens that were computed elsewhere, a file or an object
+    (docs/attributions.md): they are judged on the documents that have them, in `given` and
+    `given_sentences` of the audit. `precision` "fp32"
     forbids bf16 for shortened texts on a GPU, which is checked before it is used. With `deep`, a
     folder, about twenty twins of a `Classifier` are trained there for the questions that need
     retrained models; `training` are the texts and labels that it was fitted on, and dev where it
@@ -81,8 +86,9 @@ def audit(
     if tolerate is not None:
         settings = replace(settings, tolerate=tolerate)
     plan = AuditPlan(settings, asked, sample, seconds, include_trained)
+    given = GivenScores.read(attributions)
     if "transformers" in sys.modules:  # else nobody can have made a model of it
-        from heedful.auditing.subjects.huggingface.audit_readings import audit_readings
+        from heedful.auditing.subjects.huggingface.audit_readings import prepare_readings
         from heedful.auditing.subjects.huggingface.loading import of_anything
         from heedful.auditing.subjects.huggingface.readings import subjects_of
 
@@ -95,7 +101,9 @@ def audit(
             loaded, documents, _ = loaded.with_labels_of(documents)
             subjects, _ = subjects_of(loaded, [readout])
             subjects = {name: one.with_measures(measures) for name, one in subjects.items()}
-            (found,) = audit_readings(loaded, subjects, documents, plan).audits.values()
+            prepared_readings = prepare_readings(loaded, subjects, documents, plan, given=given)
+            _warn_unscored(prepared_readings.chosen)
+            (found,) = prepared_readings.run().audits.values()
             return found
     twins = None
     if deep is not None:
@@ -109,12 +117,18 @@ def audit(
         documents = classifier.trained_.with_own_labels(documents)
     subject = _as_subject(classifier, precision).with_measures(measures)
     prepared = prepare_audit(
-        subject, documents, plan, about={"name": name}, judge=judge, twins=twins
+        subject, documents, plan, about={"name": name}, judge=judge, twins=twins, given=given
     )
     if prepared.chosen.note:
         advice = "include_trained=True audits them too"
         warnings.warn(f"{prepared.chosen.note}; {advice}.", DataWarning, stacklevel=2)
+    _warn_unscored(prepared.chosen)
     return prepared.run()
+
+
+def _warn_unscored(chosen: NewDocuments) -> None:
+    if chosen.unscored_note:
+        warnings.warn(f"{chosen.unscored_note}.", DataWarning, stacklevel=3)
 
 
 def _as_subject(classifier: object, precision: Precision) -> Subject:

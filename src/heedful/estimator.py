@@ -69,6 +69,7 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     query: Literal["learned", "text"] = ModelSettings.query
     embedding_size: int = ModelSettings.embedding_size
     embedding_bound: float = ModelSettings.embedding_bound
+    weight_bound: float | None = ModelSettings.weight_bound
     vectors: str | Path | None = ModelSettings.vectors
     freeze_vectors: bool = ModelSettings.freeze_vectors
     dropout: float = ModelSettings.dropout

@@ -50,6 +50,24 @@ def test_states_without_context_are_as_grounded_as_can_be(words_only):
     assert information.spread_interval[0] > 0.1
 
 
+def test_the_spread_of_the_entropy_of_influence_is_over_all_states(corpus):
+    subject = trained(corpus, encoder="bilstm:hidden_size=8", recipe="standard:epochs=2")
+    found = audit(subject, corpus.test, QUICK, asked=["grounded"])
+    facts = {fact["name"]: fact for fact in found.evidence["facts"]}
+    spread = facts["sd of the entropy of influence"]
+    shares = subject.influence(subject.read(found.texts))
+    one_by_one = []
+    for text, matrix in zip(found.texts, shares, strict=True):
+        n = len(text.split())
+        rows = matrix[:n, :n]
+        entropy = -np.where(rows > 0, rows * np.log(np.maximum(rows, 1e-300)), 0).sum(axis=1)
+        one_by_one.append(entropy / np.log(n))
+    is_asked = ~np.isnan(found.columns["influence_entropy"])
+    by_state = np.concatenate([e for e, asked in zip(one_by_one, is_asked, strict=True) if asked])
+    assert spread["mean"] == pytest.approx(by_state.std(), rel=1e-6)  # texts of equal length
+    assert spread["low"] < spread["mean"] < spread["high"]
+
+
 def test_states_of_a_recurrent_encoder_are_less_grounded(corpus):
     subject = trained(corpus, encoder="bilstm:hidden_size=8", recipe="standard:epochs=4")
     found = audit(subject, corpus.test, QUICK, asked=["grounded"])
@@ -148,30 +166,42 @@ def test_token_f1_and_iou_f1_are_there_where_people_marked_words(words_only):
     assert the(words_only, "plausible", "token_f1").score.value > 0.6
 
 
-def row(measure, false, over=(0.0, 0.0)):
+def row(measure, false, over=(0.0, 0.0), verdict="may"):
     """A measure that is false on a share of the documents, give or take 5 points."""
     ends = {"false_low": max(false - 0.05, 0.0), "false_high": false + 0.05}
     gain = {"over_attention_low": over[0], "over_attention_high": over[1]}
-    return {"measure": measure, "false_pictures": false, **ends, **gain}
+    judged = {"judgement": "supported" if verdict == "may" else "contradicted", "verdict": verdict}
+    return {"measure": measure, "false_pictures": false, **ends, **gain, **judged}
 
 
 def test_what_may_be_shown_instead_is_said_in_a_sentence():
-    chance, attention = row("random", 0.9), row("attention", 0.4)
+    chance, attention = row("random", 0.9, verdict=None), row("attention", 0.4, verdict=None)
     better, level = row("leave-one-out", 0.05, (0.2, 0.3)), row("ablation", 0.08, (0.2, 0.3))
-    ranked = (better, level, attention, chance)
-    sentence = what_instead(ranked, "may-not", 0.15)
+    ranked, chosen = (better, level, attention, chance), (row("leave-one-out", 0.06),)
+    sentence = what_instead(ranked, chosen, "may-not", 0.15)
     assert sentence == (
-        "What may be shown instead: leave-one-out (also: ablation): its picture is false on 5% of "
-        "the documents (0% to 10%), where attention's is false on 40%."
+        "What may be shown instead: leave-one-out (by itself also: ablation): chosen on other "
+        "documents, its picture is false on 6% of the documents (1% to 11%), where attention's is "
+        "false on 40%."
     )
-    assert "(also" not in what_instead(ranked, "may-not", 0.12)  # of ablation up to 13% may be
-    assert what_instead(ranked, "may-not", 0.05).startswith("No measure of importance may be shown")
-    allowed = what_instead((better, attention, chance), "may", 0.15)
+    assert "also" not in what_instead((better, attention, chance), chosen, "may-not", 0.15)
+    nothing = what_instead(ranked, (), "may-not", 0.05)
+    assert nothing.startswith("No measure of importance may be shown instead: of none is")
+    by_chance = (row("leave-one-out", 0.2, verdict="may-not"),)
+    assert what_instead(ranked, by_chance, "may-not", 0.15).startswith("No measure of importance")
+    allowed = what_instead((better, attention, chance), chosen, "may", 0.15)
     assert allowed.startswith("Attention may be shown; leave-one-out does somewhat better")
     worse = row("ablation", 0.1, (-0.1, 0.1))
-    found = what_instead((worse, attention, chance), "may", 0.15)
+    found = what_instead((worse, attention, chance), chosen, "may", 0.15)
     assert found.startswith("No other measure does clearly better than attention")
-    assert what_instead((), "may", 0.15) == ""
+    assert what_instead((), (), "may", 0.15) == ""
+
+
+def test_a_reading_with_true_pictures_that_fails_a_check_is_named_as_such():
+    failing = {**row("leave-one-out", 0.05), "verdict": "may-not"}
+    ranked = (failing, row("attention", 0.4, verdict=None))
+    sentence = what_instead(ranked, (), "may-not", 0.15)
+    assert sentence.endswith("of the documents, or it fails a check (leave-one-out).")
 
 
 def test_heat_maps_show_attention_beside_what_told_most(words_only):

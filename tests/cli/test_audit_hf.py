@@ -15,7 +15,14 @@ import heedful as heedful_package
 from heedful.auditing.results import Audit
 from heedful.auditing.subjects.huggingface.subject import TransformerSubject
 from heedful.errors import EnvironmentFailure
-from tests.readouts.tiny import KINDS, planted_documents, tiny_model, tiny_tokenizer
+from tests.readouts.tiny import (
+    DECODERS,
+    KINDS,
+    PLANTED,
+    planted_documents,
+    tiny_model,
+    tiny_tokenizer,
+)
 
 
 @pytest.fixture
@@ -339,3 +346,69 @@ def test_readouts_go_with_hugging_face_models_only(heedful, documents):
     answer = heedful("audit", "run", documents, "--readout", "rollout")
     assert answer.code == 2
     assert "--readout and --heads go with hf:" in answer.err
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script.*:DeprecationWarning")
+@pytest.mark.parametrize("kind", ["DebertaV2", *(kind for kind in DECODERS if kind != "Qwen2")])
+def test_encoders_and_decoders_of_every_usual_kind_end_in_a_verdict(heedful, documents, kind):
+    # Some kinds of tokenizer add a token of their own when they are loaded.
+    tiny_model(kind, PLANTED, vocab_size=len(PLANTED) + 8).save_pretrained("random")
+    tiny_tokenizer(PLANTED).save_pretrained("random")
+    ask = ("--ask", "decisive", "--ask", "telling", "--readout", "last-cls", "--documents", "21")
+    answer = heedful("audit", "hf:random", documents, *ask, "--json")
+    assert answer.code == 0, answer.err
+    told = json.loads(answer.out)
+    assert told["verdicts"]["last-cls"] in ("may", "may-not", "not-safe")
+    (audit,) = told["audits"].values()
+    judged = {row["measure"]: row["verdict"] for row in audit["evidence"]["measures"]}
+    assert {"leave-one-out", "gradient-x-input", "decomposition"} <= judged.keys()
+    if kind in DECODERS:
+        assert audit["about"]["classifier_reads"] == "the last position"
+        assert {"generic-attention", "value-zeroing"} <= judged.keys()
+
+
+def test_a_qwen_with_a_tokenizer_of_its_own_ends_in_a_verdict():
+    # From a folder, its kind of tokenizer is always one of bytes, whatever was saved.
+    pair = tiny_model("Qwen2", PLANTED), tiny_tokenizer(PLANTED)
+    documents = planted_documents(21, seed=7)
+    found = heedful_package.audit(pair, documents, asked=["decisive", "telling"])
+    assert found.verdict in ("may", "may-not", "not-safe")
+    assert found.about["classifier_reads"] == "the last position"
+    assert "decomposition" in {row["measure"] for row in found.evidence["measures"]}
+
+
+def test_a_tokenizer_that_keeps_no_word_of_the_texts_ends_in_a_sentence(heedful, documents):
+    tiny_model("Qwen2", PLANTED, vocab_size=len(PLANTED) + 8).save_pretrained("random")
+    tiny_tokenizer(PLANTED).save_pretrained("random")  # read as one of bytes, it knows no word
+    ask = ("--ask", "decisive", "--ask", "telling", "--readout", "last-cls")
+    answer = heedful("audit", "hf:random", documents, *ask)
+    assert answer.code == 2
+    assert "every document has one word only" in answer.err
+
+
+def test_a_model_whose_embeddings_cannot_be_followed_is_judged_by_deletions(heedful, documents):
+    sizes = {"d_model": 32, "n_layer": 2, "n_head": 4, "d_inner": 37, "num_labels": 2}
+    config = transformers.XLNetConfig(**sizes, vocab_size=4 + len(PLANTED), pad_token_id=0)
+    transformers.XLNetForSequenceClassification(config).save_pretrained("random")
+    tiny_tokenizer(PLANTED).save_pretrained("random")
+    ask = ("--ask", "telling", "--readout", "last-cls", "--documents", "8")
+    answer = heedful("audit", "hf:random", documents, *ask)
+    assert answer.code == 0, answer.err
+    assert "gradients are not available: the embeddings of XLNetForSequenceClass" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"problem_type": "multi_label_classification"}, "each label a probability of its own"),
+        ({"num_labels": 1}, "gives one number per text; expected two classes or more"),
+    ],
+)
+def test_heads_for_many_labels_or_a_number_are_refused_in_a_sentence(
+    heedful, documents, change, message
+):
+    tiny_model("Bert", PLANTED, **change).save_pretrained("random")
+    tiny_tokenizer(PLANTED).save_pretrained("random")
+    answer = heedful("audit", "hf:random", documents)
+    assert answer.code == 2
+    assert message in answer.err

@@ -5,6 +5,7 @@ import pytest
 
 from heedful.importance.explanation import USUAL_MEASURES
 from tests.cli.conftest import QUICK
+from tests.readouts.tiny import planted_documents
 
 
 def test_the_text_is_shown_once_per_measure_and_then_without_its_top_words(heedful, run):
@@ -138,3 +139,46 @@ def test_a_smaller_risk_takes_more_documents(heedful, run, audited):
     answer = heedful("explain", run, ANSWERED, "--audit", audited, "--risk", "0")
     assert answer.code == 2
     assert "risk should lie above 0, not 0.0" in answer.err
+
+
+def test_a_text_is_explained_by_a_transformer_with_the_measures_that_it_has(heedful, saved):
+    text = "worda good wordb"
+    answer = heedful("explain", f"hf:{saved}", text)
+    assert answer.code == 0, answer.err
+    assert answer.out.splitlines()[0].split()[0] in ("good", "bad")
+    assert f"attention         {text}" in answer.out
+    chosen = ("--measure", "decomposition", "--measure", "generic-attention", "--json")
+    told = json.loads(heedful("explain", f"hf:{saved}", text, *chosen).out)
+    assert [word["word"] for word in told["words"]] == text.split()
+    assert set(told["words"][0]) == {"word", "start", "end", "decomposition", "generic-attention"}
+    other = json.loads(
+        heedful("explain", f"hf:{saved}", text, "--readout", "rollout", "--json").out
+    )
+    last = json.loads(heedful("explain", f"hf:{saved}", text, "--json").out)
+    assert other["words"][0]["attention"] != last["words"][0]["attention"]
+    assert other["probabilities"] == last["probabilities"]
+
+
+def test_the_audit_of_a_reading_says_whether_a_transformers_heat_map_is_shown(heedful, saved):
+    rows = [{"text": d.text, "label": d.label} for d in planted_documents(40, seed=7)]
+    Path("documents.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    ask = ("--ask", "telling", "--readout", "last-cls")
+    assert heedful("audit", f"hf:{saved}", "documents.jsonl", *ask, "-o", "audit").code == 0
+    explain = ("explain", f"hf:{saved}", "worda good wordb", "--audit", "audit/1-last-cls")
+    told = json.loads(heedful(*explain, "--json").out)
+    assert isinstance(told["shown"], bool)
+    assert told["why"]
+    answer = heedful(*explain, "--readout", "rollout")
+    assert answer.code == 2
+    assert "is of another model" in answer.err
+
+
+def test_a_readout_is_refused_for_a_run_and_an_unknown_measure_for_a_transformer(
+    heedful, run, saved
+):
+    answer = heedful("explain", run, "a b", "--readout", "rollout")
+    assert answer.code == 2
+    assert "--readout goes with hf:FOLDER_OR_NAME." in answer.err
+    answer = heedful("explain", f"hf:{saved}", "a b", "--measure", "contribution")
+    assert answer.code == 2
+    assert "a Hugging Face model gives no contribution" in answer.err

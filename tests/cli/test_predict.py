@@ -20,6 +20,13 @@ def test_texts_from_arguments_standard_input_and_a_file_get_the_same_answer(heed
     assert first[2] == texts[0]
 
 
+def test_a_text_that_is_the_name_of_a_file_is_pointed_out(heedful, run):
+    Path("t.csv").write_text("text\nneutralaaa\n")
+    answer = heedful("predict", run, "t.csv", "x" * 5000)
+    assert answer.code == 0
+    assert "'t.csv' is read as a text, and is also a file: --file t.csv reads it" in answer.err
+
+
 def test_json_has_every_probability(heedful, run):
     answer = heedful("predict", run, "--json", "neutralaaa", "x")
     rows = [json.loads(line) for line in answer.out.splitlines()]
@@ -124,11 +131,11 @@ def test_a_label_never_seen_in_training_is_refused(heedful, run):
 @pytest.mark.parametrize(
     ("name", "content", "sentence"),
     [
-        (runs.MODEL, b"short", "model.safetensors is not the file that training wrote"),
+        (runs.MODEL, b"short", "model.safetensors is not the file that heedful wrote"),
         (runs.CONFIG, b'{"schema": 999, "heedful": "9"}', "has schema 999, written by heedful 9"),
         (runs.CONFIG, b"{", "config.json is not JSON"),
-        (runs.METRICS, b"{", "metrics.json is not the file that training wrote"),
-        (runs.HISTORY, b"{", "history.jsonl is not the file that training wrote"),
+        (runs.METRICS, b"{", "metrics.json is not the file that heedful wrote"),
+        (runs.HISTORY, b"{", "history.jsonl is not the file that heedful wrote"),
         (runs.PROVENANCE, b"[]", "provenance.json should hold a JSON object"),
         (runs.TOKENIZER, None, "tokenizer.json is missing"),
     ],

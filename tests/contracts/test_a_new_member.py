@@ -124,7 +124,8 @@ def test_a_measure_that_is_not_audited_by_default_is_there_by_name(
     assert "slow" in listed(heedful, "importances")
     assert "slow" in heedful("explain", run, TEXT, "--measure", "slow").out
     usual = heedful("audit", run, documents, "--ask", "telling", "--json").out
-    for_transformers = {"decomposition"}
+    needs = {Need.HELD_LAYERS, Need.LAYERS}
+    for_transformers = {name for name in importances if importances[name].needs & needs}
     assert sorted(ranked(json.loads(usual))) == sorted({*importances} - {"slow"} - for_transformers)
     named = package.audit(classifier, planted.test[:24], asked=["telling"], measures=["slow"])
     assert "slow" in ranked({"evidence": named.evidence})

@@ -6,7 +6,9 @@ import torch
 from heedful.importance import Need, importances
 from tests.importance.models import a_batch, a_model, predicted
 
-every_measure = pytest.mark.parametrize("name", importances)
+# Readings of layers are of Hugging Face models: tests/importance/test_layers.py.
+MEASURES = [name for name in importances if Need.LAYERS not in importances[name].needs]
+every_measure = pytest.mark.parametrize("name", MEASURES)
 ENCODERS = ["embedding", "bilstm", "transformer"]
 
 

@@ -9,7 +9,7 @@ import torch
 import heedful
 from heedful.auditing.questions import AuditSettings
 from heedful.errors import ConfigError
-from heedful.importance import from_captum, importances
+from heedful.importance import Need, from_captum, importances
 from heedful.importance.attention import attention, attention_score
 from heedful.importance.base import ready
 from heedful.importance.gradients import IntegratedGradients
@@ -160,6 +160,8 @@ def test_an_audit_ranks_them_with_ours(classifier, planted):
     result = heedful.audit(classifier, planted.test[:30], quick, ["telling"], measures=[theirs])
     told = {row["measure"]: row["comprehensiveness"] for row in result.evidence["measures"]}
     assert told["theirs"] == pytest.approx(told["integrated-gradients"], abs=1e-6)
-    assert set(told) == {*importances, "theirs"} - {"decomposition"}  # for Transformers
+    of_transformers = {Need.HELD_LAYERS, Need.LAYERS}
+    ours = {name for name in importances if not importances[name].needs & of_transformers}
+    assert set(told) == {*ours, "theirs"}
     with pytest.raises(ConfigError, match=r"^every audit ranks ablation already: leave it out of"):
         heedful.audit(classifier, planted.test, measures=["ablation"])

@@ -47,6 +47,13 @@ def test_deletion_is_exact_with_the_words_own_embedding_joined(encoder, skip):
     assert_exact(model, a_batch(5, 2))
 
 
+@pytest.mark.parametrize("encoder", RECURRENT)
+@pytest.mark.parametrize("skip", ["none", "concat"])
+def test_deletion_is_exact_through_several_layers(encoder, skip):
+    model = a_model(encoder=f"{encoder}:hidden_size=4:layers=2:skip={skip}")
+    assert_exact(model, a_batch(6, 3, 1))
+
+
 @pytest.mark.parametrize("changes", [{"keys": "separate"}, {"query": "text"}])
 @pytest.mark.parametrize("encoder", ["embedding", "bigru"])
 def test_deletion_is_exact_where_no_shortcut_applies(changes, encoder):

@@ -3,7 +3,7 @@ import pytest
 
 import heedful
 from heedful.errors import ConfigError, DataError
-from heedful.importance import importances
+from heedful.importance import Need, importances
 from heedful.importance.explanation import explain
 
 
@@ -18,7 +18,8 @@ def trained(planted):
 
 def test_every_measure_lands_on_the_users_own_words(trained, planted):
     text = planted.test.texts[0].title()
-    measures = [name for name in importances if name != "decomposition"]  # for Transformers
+    of_transformers = {Need.HELD_LAYERS, Need.LAYERS}
+    measures = [name for name in importances if not importances[name].needs & of_transformers]
     explanation = explain(trained, text, measures)
     assert explanation.words == text.split(" ")
     assert list(explanation.scores) == measures

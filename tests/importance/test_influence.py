@@ -9,7 +9,8 @@ from tests.importance.models import a_batch, a_model
 ENCODERS = [
     "bilstm:hidden_size=4", "lstm:hidden_size=4", "bilstm:hidden_size=3:skip=concat",
     "bilstm:hidden_size=3:skip=residual", "bigru:hidden_size=4", "orthogonal-lstm:hidden_size=4",
-    "transformer:hidden_size=8:heads=2", "cnn:filters=3:kernel_sizes=1+3", "affine",
+    "bilstm:hidden_size=3:layers=2", "transformer:hidden_size=8:heads=2",
+    "cnn:filters=3:kernel_sizes=1+3", "affine",
 ]  # fmt: skip
 
 

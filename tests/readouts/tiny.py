@@ -41,6 +41,18 @@ KINDS = {
     "DebertaV2": COMMON
     | {"max_position_embeddings": 40, "relative_attention": True, "pos_att_type": ["p2c", "c2p"]},
 }  # fmt: skip
+SHARED_KEYS = COMMON | {"num_key_value_heads": 2, "max_position_embeddings": 40, "head_dim": 8}
+DECODERS = {
+    "GPT2": {
+        "n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 40, "num_labels": 2,
+        "pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3,
+    },
+    "Llama": SHARED_KEYS,
+    "Qwen2": SHARED_KEYS,
+    "Mistral": SHARED_KEYS,
+    "Gemma": SHARED_KEYS,
+    "Gemma2": SHARED_KEYS | {"query_pre_attn_scalar": 8},
+}  # fmt: skip
 REPLACEABLE = [kind for kind in KINDS if kind != "DebertaV2"]
 
 
@@ -62,13 +74,13 @@ def tiny_tokenizer(words: list[str] = WORDS, **options: object) -> PreTrainedTok
 def tiny_model(kind: str, words: list[str] = WORDS, seed: int = 0, **changes) -> PreTrainedModel:
     """A random model of an architecture, its numbers large enough for texts to matter."""
     torch.manual_seed(seed)
-    settings = KINDS[kind] | {"vocab_size": len(SPECIAL) + len(words)} | changes
+    settings = (KINDS | DECODERS)[kind] | {"vocab_size": len(SPECIAL) + len(words)} | changes
     config = getattr(transformers, f"{kind}Config")(**settings)
     model = AutoModelForSequenceClassification.from_config(config)
     with torch.no_grad():
         for name, numbers in model.named_parameters():
             if numbers.ndim > 1:
-                numbers.mul_(8.0 if "embed" in name else 4.0)
+                numbers.mul_(8.0 if "embed" in name or "wte" in name else 4.0)
     return model.eval()
 
 

@@ -1,40 +1,87 @@
 """What may be shown instead of attention: measures of importance, judged by the same rule.
 
-A measure may be shown if its share of false pictures surely lies below what is tolerated. Of those,
-the one whose top words the decision misses most is named first.
+A measure may be shown if its share of false pictures surely lies below what is tolerated, and no
+check refuses it. The one that is named was chosen on other documents than it was judged on.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from heedful.auditing.results import Table
 from heedful.auditing.verdict import Verdict
 
 ATTENTION = "attention"
+Rows = Sequence[Mapping[str, Any]]
+READINGS: dict[Verdict, str] = {
+    "may": "may be shown",
+    "may-not": "may not be shown",
+    "not-safe": "have not been shown to be safe",
+}
 
 
-def what_instead(measures: Table, verdict: Verdict, tolerated: float) -> str:
-    """A sentence from the ranking of all measures on comprehensiveness, best first."""
+def what_instead(measures: Rows, chosen: Rows, verdict: Verdict, tolerated: float) -> str:
+    """A sentence from all measures, best first, and from the one that was chosen elsewhere.
+
+    `chosen` is the row of the reading that was chosen on other documents than it was judged on.
+    """
     by_name = {row["measure"]: row for row in measures}
     if ATTENTION not in by_name:
         return ""
     attention = by_name[ATTENTION]
-    others = [row for row in measures if row["measure"] not in (ATTENTION, "random")]
-    able = [row for row in others if row["false_high"] <= tolerated]
+    able = [row for row in measures if row["verdict"] == "may"]
     if verdict == "may":
         better = [row for row in able if row["over_attention_low"] > 0]
         if not better:
             return f"No other measure does clearly better than attention ({_of(attention)})."
         return f"Attention may be shown; {_named(better)} does somewhat better ({_of(better[0])})."
-    if not able:
+    best = next((row for row in chosen if row["judgement"] == "supported"), None)
+    if best is None:
         return (
             "No measure of importance may be shown instead: of none is the picture surely false on "
-            f"at most {tolerated:.0%} of the documents."
+            f"at most {tolerated:.0%} of the documents{_refused(measures)}."
         )
+    others = [str(row["measure"]) for row in able if str(row["measure"]) not in best["measure"]]
+    also = f" (by itself also: {', '.join(others[:3])})" if others else ""
     return (
-        f"What may be shown instead: {_named(able)}: {_of(able[0])}, where attention's is false on "
-        f"{attention['false_pictures']:.0%}."
+        f"What may be shown instead: {best['measure']}{also}: chosen on other documents, "
+        f"{_of(best)}, where attention's is false on {attention['false_pictures']:.0%}."
     )
+
+
+def _refused(measures: Rows) -> str:
+    """Which readings have true pictures and fail a check."""
+    names = [
+        str(row["measure"])
+        for row in measures
+        if row["verdict"] is not None
+        and row["verdict"] != "may"
+        and row["judgement"] == "supported"
+    ]
+    return f", or it fails a check ({', '.join(names)})" if names else ""
+
+
+def of_given(row: Mapping[str, Any], tolerated: float) -> str:
+    """What was found of scores that were given, in a sentence."""
+    return (
+        f"The scores of {row['measure']} {READINGS[row['verdict']]} as an explanation: "
+        f"{_of(row, 'their')}; "
+        f"at most {tolerated:.0%} are tolerated."
+    )
+
+
+def other_readings(measures: Rows) -> list[tuple[str, str, str, str, str]]:
+    """Of each reading that is no attention, in words: name, false pictures, rank agreement with a
+    model with random weights, what its sum lacks, verdict. None of audits of earlier versions."""
+    return [
+        (
+            str(row["measure"]),
+            f"{row['false_pictures']:.0%} ({row['false_low']:.0%} to {row['false_high']:.0%})",
+            "not asked" if row["random_model"] is None else f"{row['random_model']:.2f}",
+            "not defined" if row["incompleteness"] is None else f"{row['incompleteness']:.0%}",
+            READINGS[row["verdict"]].replace("have", "has"),
+        )
+        for row in measures
+        if row.get("verdict") and None not in (row["false_pictures"], row["false_low"])
+    ]
 
 
 def _named(rows: list[Mapping[str, Any]]) -> str:
@@ -42,6 +89,6 @@ def _named(rows: list[Mapping[str, Any]]) -> str:
     return f"{first} (also: {', '.join(others[:3])})" if others else first
 
 
-def _of(row: Mapping[str, Any]) -> str:
+def _of(row: Mapping[str, Any], whose: str = "its") -> str:
     ends = f"{row['false_low']:.0%} to {row['false_high']:.0%}"
-    return f"its picture is false on {row['false_pictures']:.0%} of the documents ({ends})"
+    return f"{whose} picture is false on {row['false_pictures']:.0%} of the documents ({ends})"

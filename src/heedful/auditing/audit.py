@@ -148,7 +148,9 @@ def _concluded(measuring: "Measuring", about: dict[str, Any]) -> Audit:
         columns=columns,
         evidence=evidence,
         shown=(),
-        instead=what_instead(evidence.get("measures", ()), verdict, tolerated(settings)),
+        instead=what_instead(
+            evidence.get("measures", ()), evidence.get("instead", ()), verdict, tolerated(settings)
+        ),
         single_words=int(is_single.sum()),
         available=len(documents),
         about={**about, **_facts(subject, base, is_right)},
@@ -209,6 +211,7 @@ def _facts(
 ) -> dict[str, Any]:
     """What else a reader of the audit asks first."""
     known = is_right[~np.isnan(is_right)]
+    notes = [*subject.notes, *(note for one in subject.further.values() for note in one.notes)]
     return {
         "judged_as": subject.architecture,
         "identity": dict(subject.identity),
@@ -217,5 +220,5 @@ def _facts(
         "labelled_documents": len(known),
         "documents_cut": int(base.columns["cut"].sum()),
         "mean_words": float(base.columns["words"].mean()),
-        **({"notes": list(subject.notes)} if subject.notes else {}),
+        **({"notes": notes} if notes else {}),
     }

@@ -4,7 +4,9 @@ Its attention may well agree with its decisions, but the decisions are about not
 picture. The guard holds for every model and every way to audit.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -37,8 +39,8 @@ def why_chance(found: Audit, rng: np.random.Generator, settings: BootstrapSettin
         return ""
     above = "at chance" if ahead.mean <= 0 else "not clearly above chance on these documents"
     return (
-        f"the model's accuracy is {above}: {np.nanmean(right):.1%} right, always saying "
-        f"{commonest} {np.nanmean(always):.1%}; so nothing that it shows is supported"
+        f"the model's accuracy is {above}: {np.nanmean(right):.1%}, and {np.nanmean(always):.1%} "
+        f"for always answering {commonest!r}; so nothing that it shows is supported"
     )
 
 
@@ -58,4 +60,13 @@ def unsupported(found: Audit, why: str) -> Audit:
     answers = tuple(map(judged, found.answers))
     verdict = reach_verdict({answer.question: answer.judgement for answer in answers})
     about = {**found.about, AT_CHANCE: why}
-    return replace(found, answers=answers, verdict=verdict, about=about, instead="")
+    evidence = {name: tuple(map(_unsupported, rows)) for name, rows in found.evidence.items()}
+    return replace(
+        found, answers=answers, verdict=verdict, about=about, instead="", evidence=evidence
+    )
+
+
+def _unsupported(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A row of evidence; a measure is not supported either."""
+    is_supported = row.get("judgement") == "supported"
+    return {**row, "judgement": "undecided", "verdict": "not-safe"} if is_supported else row

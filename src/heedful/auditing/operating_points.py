@@ -252,9 +252,10 @@ def _verdict_sentence(found: Mapping[str, Any]) -> str:
         return _first_verdict_sentence(found)
     rates, said = found["all"], []
     for name, words in RATES.items():
-        if (rate := rates.get(name)) and rate["value"] is not None:
-            ends = f"{rate['low']:.0%} to {rate['high']:.0%}"
-            said.append(f"{words} {rate['value']:.0%} ({ends}) of {rate['models']}")
+        if (rate := _share(rates.get(name))) is not None:
+            is_known = math.isfinite(rate.low) and math.isfinite(rate.high)
+            ends = f" ({rate.low:.0%} to {rate.high:.0%})" if is_known else ""
+            said.append(f"{words} {rate.value:.0%}{ends} of {rate.models}")
     if not said:
         return ""
     told = "; ".join(said)

@@ -130,24 +130,42 @@ def judge_pictures(
     deleting: Deleting,
     fall: Column,
     floor: Column,
+    weights: Words | None = None,
 ) -> Pictures:
-    """The pictures of a reading, from the falls of attention and of random rankings."""
+    """The pictures of a reading, from the falls of attention and of random rankings.
+
+    With other `weights` than those of attention they are the pictures of another measure: the fall
+    is then that of its ranking.
+    """
+    weights = reading.weights if weights is None else weights
     margin = effects.whole - effects.lost_at  # what there is to lose
     best = deleting.mean(deleting.best)
     best = np.where(best - floor > SLIGHT * margin, best, np.nan)
     place = place_between(fall, floor, best)
     is_shown_true = is_true(place)
-    is_wrong = misses_a_word(reading.weights, effects)
-    is_wrong |= shows_the_other_side(reading.weights, effects)
+    is_wrong = misses_a_word(weights, effects)
+    is_wrong |= shows_the_other_side(weights, effects)
     is_shown_true[is_wrong & ~np.isnan(place)] = 0.0
     is_silent = deleting.is_silent(margin)
     silent = np.flatnonzero(is_silent)
     # Many words may say the same, or none may say anything. If the shown words do not carry the
     # decision either, others do, and the picture hides them.
-    shown = shown_words(reading.weights, reading.is_token)
+    shown = shown_words(weights, reading.is_token)
     hidden = silent[is_lost_with(judge, reading, effects, silent, shown)]
     is_shown_true[hidden], is_silent[hidden] = 0.0, False
     return Pictures(place, is_shown_true, is_silent, best)
+
+
+def drawn(scores: Words, is_signed: bool, is_token: Bool[ndarray, "documents words"]) -> Words:
+    """What a picture of any measure shows, as weights that sum to 1.
+
+    Of signed scores it is what speaks for the decision; those without a sign count from the least.
+    """
+    least = 0.0 if is_signed else np.where(is_token, scores, np.inf).min(axis=1, keepdims=True)
+    shown = np.where(is_token, np.maximum(scores - np.minimum(least, 0.0), 0.0), 0.0)
+    total = shown.sum(axis=1, keepdims=True)
+    shown = np.where(total > 0, shown, is_token)
+    return shown / np.maximum(shown.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
 
 
 def place_between(fall: Column, floor: Column, best: Column) -> Column:

@@ -15,6 +15,7 @@ import numpy as np
 
 from heedful.auditing.audit import audit, measure_share
 from heedful.auditing.checkpoints import PartsInFolder
+from heedful.auditing.given_scores import GIVEN, GivenScores
 from heedful.auditing.measuring import AuditOptions
 from heedful.auditing.progress import AuditWatcher
 from heedful.auditing.questions import AuditSettings
@@ -45,6 +46,7 @@ class NewDocuments:
     trained_on: int  # of these documents
     left_out_trained_on: int = 0
     left_out_dev: int = 0
+    left_out_unscored: int = 0
 
     @property
     def note(self) -> str:
@@ -60,12 +62,20 @@ class NewDocuments:
         left_out = self.left_out_trained_on + self.left_out_dev
         return f"{counted(left_out, 'document')} left out: {', '.join(reasons)}" if reasons else ""
 
+    @property
+    def unscored_note(self) -> str:
+        """A sentence about the documents without given scores; empty if all have them."""
+        if not self.left_out_unscored:
+            return ""
+        return f"{counted(self.left_out_unscored, 'document')} left out: without given scores"
+
     def describe(self) -> dict[str, int]:
         """The counts, for the record."""
         counts = {
             "documents_trained_on": self.trained_on,
             "left_out_trained_on": self.left_out_trained_on,
             "left_out_dev": self.left_out_dev,
+            "left_out_unscored": self.left_out_unscored,
         }
         return {name: count for name, count in counts.items() if count}
 
@@ -161,6 +171,7 @@ class PreparedAudit:
     def _asked(self) -> dict[str, Any]:
         """What is audited and how: an interrupted audit is continued only with the same."""
         said = [(d.text, d.label, d.rationale) for d in self.chosen.documents]
+        given = {name: one.digest for name, one in self.subject.further.items() if one.digest}
         digest = hashlib.sha256(repr(said).encode("utf-8", "surrogatepass")).hexdigest()
         return {
             **self.subject.identity,
@@ -172,6 +183,7 @@ class PreparedAudit:
             "twins": sorted(self.twins.subjects),
             "masked_judge": self.twins.judge is not None,
             **plain(asdict(self.plan.settings)),
+            **({GIVEN: given} if given else {}),
         }
 
     def _request(self, watcher: AuditWatcher | None, is_written: bool = False) -> AuditOptions:
@@ -188,15 +200,21 @@ def prepare_audit(
     about: Mapping[str, Any] | None = None,
     judge: Judge | None = None,
     twins: Twins | None = None,
+    given: GivenScores | None = None,
 ) -> PreparedAudit:
     """An audit of a subject on the documents that are new to it.
 
     `judge` decides whose predictions telling looks at (default: the subject's own), `twins` are
-    retrained models for the questions that need them.
+    retrained models for the questions that need them. `given` are scores of somebody else's, which
+    are judged beside the subject's own readings, on the documents that have them.
     """
     plan = plan or AuditPlan()
     chosen = new_documents([subject], documents, plan.include_trained)
     known = dict(about or {})
+    if given is not None and given.attributions:
+        scored, unscored = given.on(chosen.documents)
+        chosen = replace(chosen, documents=scored, left_out_unscored=unscored)
+        subject, known[GIVEN] = given.beside(subject), given.names
     known.setdefault("judge", "self")
     return PreparedAudit(subject, chosen, plan, known, judge, twins or Twins())
 

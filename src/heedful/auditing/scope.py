@@ -95,7 +95,7 @@ def _sentences(audit: Audit, pictures: TestResult, point: OperatingPoint) -> Ite
     opening = f"{CLAIM}: its" if audit.verdict == "may" else "Its"
     yield f"{opening} picture is false on {_share(pictures)}; {_tolerated(audit):.0%} is tolerated."
     if pictures.judgement == "undecided":
-        yield "That is too close to tell: audit more documents."
+        yield "That is too close to the limit to be sure: audit more documents."
     for repeated, _ in _tests_of(audit, FALSE_DOCUMENTS):
         if {repeated.judgement, pictures.judgement} == {"supported", "contradicted"}:
             yield (

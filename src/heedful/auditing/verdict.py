@@ -36,9 +36,12 @@ accuracy, in deep audits).
 
 Attention "may not be shown" if telling, decisive or leak-free is contradicted. It "may be shown" if
 telling is supported and so is decisive, wherever decisive is judged. Else it "has not been shown to
-be safe". Classes, and texts of some lengths, whose own share of false pictures is surely above what
-is tolerated are named as exceptions. Nothing is supported for a model whose accuracy is not clearly
-above that of always giving the commonest label.
+be safe". A reading that is no attention (a measure of importance, or scores that were given) "may
+be shown" if its pictures are supported by the same test and cut, it ranks words otherwise on a
+model whose weights were shuffled (mean rank agreement below 0.5, where that can be asked), and its
+scores add up where they should (to 10%). Classes, and texts of some lengths, whose own share of
+false pictures is surely above what is tolerated are named as exceptions. Nothing is supported for a
+model whose accuracy is not clearly above that of always giving the commonest label.
 """
 
 DECIDING = ("decisive", "telling")  # the questions that must be supported, where they are judged
@@ -46,6 +49,9 @@ VETOING = ("leak-free",)  # the questions that can only refuse
 NEVER_WITHOUT = "telling"  # no verdict in favour unless it is supported
 GAIN = 0.005  # of accuracy over twins with uniform weights: what attention must be worth
 GAIN_TEST = "accuracy over uniform"  # the one test without controls
+
+LIKE_RANDOM = 0.5  # rank agreement with the same reading of a model with random weights
+INCOMPLETE = 0.1  # of the scores: what they lack to the sum that they should have
 
 FEWEST = 20  # different documents: an interval over fewer says little
 
@@ -89,6 +95,14 @@ def compared(interval: Interval, cut: float) -> Judgement:
     return "contradicted" if high < cut else "undecided"
 
 
+def judge_check(interval: Interval, cut: float, documents: int) -> Judgement:
+    """The judgement on a mean that must lie below a cut, over this number of documents."""
+    low, high = interval
+    if documents < FEWEST or not (high < cut or low > cut):
+        return "undecided"
+    return "supported" if high < cut else "contradicted"
+
+
 def judge_gain(interval: Interval, distinct: int) -> Judgement:
     """The judgement on the gain in accuracy over uniform weights: it needs no controls."""
     low, high = interval
@@ -108,6 +122,17 @@ def judge_question(judgements: Iterable[Judgement]) -> Judgement:
     if {"contradicted", "supported"} <= set(judged):
         return "undecided"
     return "contradicted" if "contradicted" in judged else judged[0]
+
+
+def reading_verdict(telling: Judgement, *checks: Judgement | None) -> Verdict:
+    """Whether a reading that is no attention may be shown: nothing decides by it, so telling does.
+
+    `checks` can only refuse; one that is not defined for the reading (None) says nothing.
+    """
+    found = [telling, *(check for check in checks if check is not None)]
+    if "contradicted" in found:
+        return "may-not"
+    return "may" if set(found) == {"supported"} else "not-safe"
 
 
 def reach_verdict(by_question: Mapping[str, Judgement | None]) -> Verdict:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
 from heedful.auditing.subjects.base import Attentions, Decides, Reading, Subject, Words
@@ -89,9 +89,13 @@ class Pictured(Beside):
         wrong = _wrong(self.picture.wrong, reading, is_evidence, self._predicted(reading))
         return replace(reading, weights=np.where(is_false[:, None], wrong, own))
 
-    def importance(self, reading: Reading, measure: str) -> Words:
+    def importance(
+        self, reading: Reading, measure: str, target: Int[ndarray, " documents"] | None = None
+    ) -> Words:
         """As the other subject, except for attention, which is what is shown."""
-        return reading.weights if measure == "attention" else super().importance(reading, measure)
+        if measure == "attention":
+            return reading.weights
+        return super().importance(reading, measure, target)
 
     def _predicted(self, reading: Reading) -> list[str]:
         return [str(self.classes[number]) for number in reading.prediction.tolist()]

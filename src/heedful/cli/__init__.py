@@ -22,6 +22,7 @@ from heedful.errors import (
     HeedfulError,
     UsageError,
     missing_packages_named,
+    shortened,
 )
 from heedful.terminal import write_error
 
@@ -104,5 +105,5 @@ def _refusal(error: Any) -> str:
 
 def _leave(sentence: str, code: int) -> NoReturn:
     if sentence:
-        write_error(f"heedful: {sentence}")
+        write_error(f"heedful: {shortened(sentence)}")
     sys.exit(code)

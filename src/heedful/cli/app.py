@@ -19,6 +19,7 @@ from heedful.cli import (
     serve,
     sweep,
     train,
+    verify,
 )
 
 app = typer.Typer(
@@ -35,6 +36,7 @@ app.command("heal")(heal.heal)
 app.command("predict")(predict.predict)
 app.command("explain")(explain.explain)
 app.command("audit")(audit.audit)
+app.command("verify")(verify.verify)
 app.command("compare")(compare.compare)
 app.command("serve")(serve.serve)
 app.command("sweep")(sweep.sweep)

@@ -86,10 +86,18 @@ def audit(
     heads: Annotated[
         bool, typer.Option("--heads", help="With hf: also rank every head of every layer.")
     ] = False,
+    attributions: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Also judge the scores of words or tokens in this file (docs/attributions.md); "
+            "may be repeated."
+        ),
+    ] = None,
     fail_on: Annotated[
         str | None,
         typer.Option(
-            help="Exit with code 1 if the verdict is may-not; with not-safe: also if not-safe."
+            help="Exit with code 1 if the verdict is may-not; with not-safe: also if not-safe. "
+            "With --attributions it is the verdict on these."
         ),
     ] = None,
     tolerate: Tolerate = None,
@@ -109,6 +117,7 @@ def audit(
     """
     from dataclasses import replace
 
+    from heedful.auditing.given_scores import GivenScores
     from heedful.auditing.next_step import COMMANDS, healing_commands, training_commands
     from heedful.auditing.questions import AuditSettings
     from heedful.auditing.results import Audit
@@ -134,6 +143,9 @@ def audit(
     at_least(0, seed=seed)
     exactness: Precision = check(precision, Precision, "--precision")
     seconds = None if budget is None else seconds_in(budget)
+    given = GivenScores.read(list(map(str, attributions or [])) or None)
+    if given.names and ask is not None and "telling" not in ask:
+        raise UsageError("--attributions are judged by telling: ask it too.")
     if run.startswith(HF):
         refuse_options(
             {
@@ -146,7 +158,7 @@ def audit(
             exactness, quiet, json,
             documents_to_audit(data, text, label, data_dir), documents, seconds, fail_on, resume,
             deep, _texts_in(train_data, deep, text, label, data_dir),
-            healing_commands(run.removeprefix(HF), data, {"text": text, "label": label}),
+            healing_commands(run.removeprefix(HF), data, {"text": text, "label": label}), given,
         )  # fmt: skip
         return
     if readout is not None or heads:
@@ -187,9 +199,12 @@ def audit(
             ),
         },
         judge=of_judge,
+        given=given,
     )
     if not quiet and prepared.chosen.note:
         show.note(f"note: {prepared.chosen.note}; --include-trained audits them too")
+    if not quiet and prepared.chosen.unscored_note:
+        show.note(f"note: {prepared.chosen.unscored_note}")
     place = enter(output, resume, quiet)
     if retraining is not None:
         of_judge_run = None if judge == "self" else Path(judge)
@@ -243,6 +258,7 @@ def _report(result: "Audit", output: Path | None, json: bool, fail_on: str | Non
             show.result(line)
     if output is not None:
         show.report(output / runs.REPORT, result.to_html, is_silent=json)
-    is_bad = result.verdict == "may-not" or (fail_on == "not-safe" and result.verdict != "may")
+    verdict = result.given_verdict or result.verdict
+    is_bad = verdict == "may-not" or (fail_on == "not-safe" and verdict != "may")
     if fail_on is not None and is_bad:
         raise typer.Exit(1)

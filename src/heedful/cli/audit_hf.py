@@ -8,9 +8,11 @@ import numpy as np
 import typer
 from rich.text import Text
 
+from heedful.cli.models import USUAL_READOUT
 from heedful.errors import UsageError
 
 if TYPE_CHECKING:
+    from heedful.auditing.given_scores import GivenScores
     from heedful.auditing.results import Audit
     from heedful.auditing.subjects.huggingface.readings import ReadingAudits
     from heedful.model.precision import Precision
@@ -46,6 +48,7 @@ def audit_transformer(
     deep: bool,
     judge_texts: list[str] | None,
     commands: tuple[str, ...],
+    given: "GivenScores",
 ) -> None:
     """Audit every reading of one model on the same documents, and say which may be shown."""
     from heedful.auditing.next_step import COMMANDS
@@ -71,6 +74,8 @@ def audit_transformer(
     quieten()
     loaded = load_transformer(name, device, precision)
     loaded, documents, note = loaded.with_labels_of(found[0])
+    if given.names and not wanted:
+        wanted = [USUAL_READOUT]  # the question is about the scores
     subjects, notes = subjects_of(loaded, wanted)
     if not quiet:
         for sentence in [note, *notes]:
@@ -96,7 +101,10 @@ def audit_transformer(
         every_head=heads,
         about={"data": data, COMMANDS: commands},
         twins=twins,
+        given=given,
     )
+    if not quiet and prepared.chosen.unscored_note:
+        show.note(f"note: {prepared.chosen.unscored_note}")
     if output is not None:
         prepared = prepared.kept_in(output)
     if place is not None and place.is_done:
@@ -134,7 +142,7 @@ def _report(result: "ReadingAudits", output: Path | None, json: bool, fail_on: s
                 show.result(line)
     if output is not None:
         show.report(output / runs.REPORT, result.to_html, is_silent=json)
-    verdicts = {audit.verdict for audit in result.audits.values()}
+    verdicts = {audit.given_verdict or audit.verdict for audit in result.audits.values()}
     is_bad = verdicts == {"may-not"} or (fail_on == "not-safe" and "may" not in verdicts)
     if fail_on is not None and is_bad:
         raise typer.Exit(1)
@@ -162,6 +170,8 @@ def shown(result: "ReadingAudits") -> Iterator[Text]:
             "with 95%"
         )
         yield Text(show.one_line(first.caveat) + "\n")
+        for sentence in audits[result.best].given_sentences:
+            yield Text(f"beside {result.best}: {show.one_line(sentence)}", style="bold")
         yield from _side_by_side(audits)
     if result.chance:
         yield Text(f"\n{result.chance}", style="bold")

@@ -70,7 +70,7 @@ class Deep:
         wanted = twins_wanted(settings, self.settings, asked)
         if not quiet:
             models = counted(len(wanted), "model")
-            show.note(f"training {models} for the questions that take them")
+            show.note(f"training {models} for the questions that need them")
         arguments: dict[str, Any] = {
             "chosen_words": settings.chosen_words,
             "answers": judge,

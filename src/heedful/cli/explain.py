@@ -5,15 +5,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from heedful.cli.options import Device, OfAudit, Risk, Run
+from heedful.cli.options import AnyModel, Device, OfAudit, Readout, Risk
 
 if TYPE_CHECKING:
     from heedful.auditing.withholding import Withholding
+    from heedful.importance.explanation import Explanation
     from heedful.training.trained import Trained
 
 
 def explain(
-    run: Run,
+    run: AnyModel,
     text: Annotated[str, typer.Argument(help="The text to explain.")],
     measure: Annotated[
         list[str] | None,
@@ -21,6 +22,7 @@ def explain(
     ] = None,
     audit: OfAudit = None,
     risk: Risk = 0.05,
+    readout: Readout = None,
     anyway: Annotated[
         bool, typer.Option("--anyway", help="Also show a heat map that should not be shown.")
     ] = False,
@@ -34,20 +36,23 @@ def explain(
 
     Orange speaks for the predicted label, blue against it; attention has no sign. If the run was
     audited (the audit is given, or found in or beside the run's folder), its rule says whether this
-    text's heat map of attention may be shown; one that may not is withheld.
+    text's heat map of attention may be shown; one that may not is withheld. Of a Hugging Face
+    model, --audit is the folder of the reading's audit, such as DIR/1-last-cls.
     """
     from heedful.cli import show
+    from heedful.cli.models import refuse_readout
     from heedful.errors import UsageError
-    from heedful.importance.explanation import USUAL_MEASURES, explain
-    from heedful.training.trained import Trained
+    from heedful.model.hub import HF
 
     if html is not None and not html.absolute().parent.is_dir():
         raise UsageError(f"no folder {html.parent} to write {html.name} into.")
-    trained = Trained.load(run, device)
-    withholding = _withholding(run, trained, audit, risk)
-    explanation = explain(trained, text, measure or USUAL_MEASURES)
-    if withholding is not None:
-        explanation = withholding.explained(explanation)
+    if run.startswith(HF):
+        explanation = _by_transformer(
+            run.removeprefix(HF), text, measure, audit, risk, readout, device
+        )
+    else:
+        refuse_readout(readout)
+        explanation = _by_run(Path(run), text, measure, audit, risk, device)
     if html is not None:
         from heedful.report import explanation_page
         from heedful.storage import write_atomically
@@ -59,6 +64,43 @@ def explain(
         return
     for line in show.explained(explanation, anyway):
         show.result(line)
+
+
+def _by_run(
+    run: Path, text: str, measures: list[str] | None, audit: Path | None, risk: float, device: str
+) -> "Explanation":
+    from heedful.importance.explanation import USUAL_MEASURES, explain
+    from heedful.training.trained import Trained
+
+    trained = Trained.load(run, device)
+    withholding = _withholding(run, trained, audit, risk)
+    explanation = explain(trained, text, measures or USUAL_MEASURES)
+    return explanation if withholding is None else withholding.explained(explanation)
+
+
+def _by_transformer(
+    name: str,
+    text: str,
+    measures: list[str] | None,
+    audit: Path | None,
+    risk: float,
+    readout: str | None,
+    device: str,
+) -> "Explanation":
+    from heedful.auditing.explanation import explain_with
+    from heedful.auditing.results import Audit
+    from heedful.auditing.subjects.huggingface.loading import load_transformer
+    from heedful.auditing.withholding import Withholding
+    from heedful.cli.models import transformer_subject
+    from heedful.model.hub import quieten
+
+    quieten()
+    found = None if audit is None else Audit.load(audit)
+    subject = transformer_subject(load_transformer(name, device), readout)
+    explanation = explain_with(subject, text, measures)
+    if found is None:
+        return explanation
+    return Withholding.by_audit(found, subject, risk).explained(explanation)
 
 
 def _withholding(

@@ -77,6 +77,7 @@ def _families() -> dict[str, "Registry[Any]"]:
     from heedful.auditing.questions import questions
     from heedful.counterfactual import counterfactuals
     from heedful.importance import importances
+    from heedful.importance.attributions.formats import formats
     from heedful.model.alignments import alignments
     from heedful.model.encoders import encoders
     from heedful.model.outputs import outputs
@@ -98,6 +99,7 @@ def _families() -> dict[str, "Registry[Any]"]:
         "importances": importances,
         "counterfactuals": counterfactuals,
         "readouts": readouts,
+        "formats": formats,
         "questions": questions,
         "metrics": metrics,
         "analyses": analyses,

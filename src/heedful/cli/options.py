@@ -6,6 +6,17 @@ from typing import Annotated
 import typer
 
 Run = Annotated[Path, typer.Argument(help="A run folder made by `heedful train`.")]
+AnyModel = Annotated[
+    str,
+    typer.Argument(help="A run folder, or hf:FOLDER_OR_NAME of a Hugging Face classifier."),
+]
+Readout = Annotated[
+    str | None,
+    typer.Option(
+        "--readout",
+        help="With hf: how attention is read (heedful list readouts). Default: last-cls.",
+    ),
+]
 TextColumn = Annotated[str | None, typer.Option("--text", help="Column that holds the text.")]
 LabelColumn = Annotated[str | None, typer.Option("--label", help="Column that holds the label.")]
 DataDir = Annotated[

@@ -1,22 +1,28 @@
 """`heedful predict`: texts in, labels and probabilities out."""
 
+import shlex
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from heedful.cli.options import Device, OfAudit, Risk, Run
+from heedful.cli.options import AnyModel, Device, OfAudit, Readout, Risk
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy import ndarray
 
+    from heedful.auditing.subjects.base import Subject
     from heedful.text.documents import Documents
+    from heedful.training.task import Label
     from heedful.training.trained import Trained
 
 
 def predict(
-    run: Run,
+    run: AnyModel,
     texts: Annotated[
         list[str] | None,
         typer.Argument(metavar="[TEXT]...", help="Texts; none: lines of standard input."),
@@ -30,6 +36,21 @@ def predict(
     ] = None,
     audit: OfAudit = None,
     risk: Risk = 0.05,
+    readout: Readout = None,
+    attributions: Annotated[
+        Path | None,
+        typer.Option(help="Also write the scores of each word to this file."),
+    ] = None,
+    measure: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="With --attributions: importance measure, may be repeated. Default: attention."
+        ),
+    ] = None,
+    format: Annotated[
+        str,
+        typer.Option(help="With --attributions: its format (`heedful list formats`)."),
+    ] = "table",
     device: Device = "auto",
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only the predictions.")] = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON object per text.")] = False,
@@ -39,22 +60,30 @@ def predict(
     Prints label, probability and text, separated by tabs. If the file has labels, the share that
     agrees is printed too (on standard error). With --json and an --audit of this run, each object
     also says whether the heat map of its attention may be shown, and why; this takes dozens of
-    predictions per text.
+    predictions per text. --attributions writes what each --measure says of the words of each text,
+    to be read by other tools or judged by `heedful audit --attributions`.
     """
     from heedful.cli import show
+    from heedful.cli.models import refuse_readout
     from heedful.errors import UsageError
-    from heedful.terminal import write_row
+    from heedful.model.hub import HF
     from heedful.training.trained import Trained
-    from heedful.visible import one_line
 
+    export = Export.checked(attributions, measure, format)
     if audit is not None and not json:
         raise UsageError("--audit adds to the objects of --json: give both, or use explain.")
-    trained = Trained.load(run, device)
     documents, notes = _documents(texts, file, text, label)
+    if run.startswith(HF):
+        if audit is not None:
+            raise UsageError("--audit is for run folders: give none with hf:.")
+        _predict_with_transformer(
+            run.removeprefix(HF), documents, notes, readout, device, export, quiet, json
+        )
+        return
+    refuse_readout(readout)
+    trained = Trained.load(run, device)
     documents = trained.with_own_labels(documents)
-    labels = _label_numbers(documents, trained)
-    if labels is None and (unlabelled := documents.labels.count(None)) < len(documents):
-        notes.append(f"no score, because {unlabelled:,} of {len(documents):,} have no label")
+    labels = _label_numbers(documents, trained.classes, notes)
     batches = trained.batches(documents.texts)
     if batches.documents.cut:
         limit = trained.longest_text
@@ -82,18 +111,18 @@ def predict(
     for document, row, why, showing in zip(
         documents, probabilities, decisions.withheld, showings, strict=True
     ):
-        best = int(row.argmax())
         if json:
-            by_class = {str(c): float(p) for c, p in zip(trained.classes, row, strict=True)}
-            answer = {"label": trained.classes[best], "probabilities": by_class}
             facts: dict[str, object] = (
                 {"decided_by": decisions.decided_by} if decisions.decided_by else {}
             )
             facts |= {"withheld": why, "shown": False, "why": why} if why else {}
-            show.as_json({"text": document.text, **answer, **showing, **facts})
+            _as_json(document.text, trained.classes, row, {**showing, **facts})
         else:
-            name = one_line(str(trained.classes[best]))
-            write_row(name, f"{row[best]:.3f}", one_line(document.text))
+            _as_row(document.text, trained.classes, row)
+    if export is not None:
+        from heedful.auditing.subjects.classifier import ClassifierSubject
+
+        export.write(ClassifierSubject(trained), documents.texts)
     if not quiet:
         for sentence in notes:
             show.note(f"note: {sentence}")
@@ -102,6 +131,100 @@ def predict(
             if met.is_new.any() and not met.is_new.all():
                 new = met.is_new
                 show.note(_score("those new to the model", probabilities[new], labels[new]))
+
+
+@dataclass(frozen=True)
+class Export:
+    """Scores of words that are written to a file."""
+
+    path: Path
+    measures: list[str]
+    format: str
+
+    @classmethod
+    def checked(cls, path: Path | None, measures: list[str] | None, format: str) -> "Export | None":
+        """What was asked for, refused before anything is computed if it cannot be written."""
+        from heedful.errors import UsageError
+        from heedful.importance import importances
+        from heedful.importance.attributions import check_file
+
+        if path is None:
+            if measures or format != "table":
+                raise UsageError("--measure and --format go with --attributions.")
+            return None
+        check_file(path, format)
+        for one in measures or []:
+            importances.make(one)
+        return cls(path, measures or ["attention"], format)
+
+    def write(self, subject: "Subject", texts: "Sequence[str]") -> None:
+        """The scores of all texts."""
+        from heedful.auditing.given_scores import scored_texts
+        from heedful.cli import show
+        from heedful.importance.attributions import write_attributions
+
+        found = list(scored_texts(subject, texts, self.measures))
+        write_attributions(found, self.path, self.format)
+        show.note(f"written: {self.path}")
+
+
+def _predict_with_transformer(
+    name: str,
+    documents: "Documents",
+    notes: list[str],
+    readout: str | None,
+    device: str,
+    export: Export | None,
+    quiet: bool,
+    json: bool,
+) -> None:
+    """Label texts with a Hugging Face classifier."""
+    from heedful.auditing.subjects.huggingface.loading import load_transformer
+    from heedful.cli import show
+    from heedful.cli.models import transformer_subject
+    from heedful.model.hub import quieten
+
+    quieten()
+    loaded = load_transformer(name, device)
+    if any(label is not None for label in documents.labels):
+        loaded, documents, matched = loaded.with_labels_of(documents)
+        notes += [matched] if matched else []
+    labels = _label_numbers(documents, loaded.classes, notes)
+    pieces = loaded.model.cutter.encode(documents.texts)
+    if cut := sum(one.is_cut for one in pieces):
+        limit = f"{loaded.model.cutter.most} tokens"
+        notes.append(f"{cut:,} of {len(documents):,} cut at {limit}")
+    probabilities = loaded.model.probabilities(documents.texts)
+    for document, row in zip(documents, probabilities, strict=True):
+        if json:
+            _as_json(document.text, loaded.classes, row, {})
+        else:
+            _as_row(document.text, loaded.classes, row)
+    if export is not None:
+        export.write(transformer_subject(loaded, readout), documents.texts)
+    if not quiet:
+        for sentence in notes:
+            show.note(f"note: {sentence}")
+        if labels is not None:
+            show.note(_score("all", probabilities, labels))
+
+
+def _as_json(
+    text: str, classes: "Sequence[Label]", row: "ndarray", facts: dict[str, object]
+) -> None:
+    from heedful.cli import show
+
+    by_class = {str(c): float(p) for c, p in zip(classes, row, strict=True)}
+    label = classes[int(row.argmax())]
+    show.as_json({"text": text, "label": label, "probabilities": by_class, **facts})
+
+
+def _as_row(text: str, classes: "Sequence[Label]", row: "ndarray") -> None:
+    from heedful.terminal import write_row
+    from heedful.visible import one_line
+
+    best = int(row.argmax())
+    write_row(one_line(str(classes[best])), f"{row[best]:.3f}", one_line(text))
 
 
 def _showings(
@@ -131,6 +254,14 @@ def _score(which: str, probabilities: "ndarray", labels: "ndarray") -> str:
     )
 
 
+def _is_file(name: str) -> bool:
+    """Whether there is a file of that name; a text may be no path at all."""
+    try:
+        return Path(name).is_file()
+    except (OSError, ValueError):
+        return False
+
+
 def _documents(
     texts: list[str] | None, file: Path | None, text: str | None, label: str | None
 ) -> tuple["Documents", list[str]]:
@@ -147,7 +278,11 @@ def _documents(
             raise UsageError("give texts or --file, not both.")
         return read_documents(file, text, label, needs_labels=False)
     if texts:
-        return Documents(map(Document, texts)), []
+        return Documents(map(Document, texts)), [
+            f"{name!r} is read as a text, and is also a file: --file {shlex.quote(name)} reads it"
+            for name in texts
+            if _is_file(name)
+        ]
     if sys.stdin.isatty():
         raise UsageError("no text: give texts as arguments, --file FILE, or lines on stdin.")
     lines = decode(sys.stdin.buffer.read(), Path("standard input")).removesuffix("\n").split("\n")
@@ -159,16 +294,20 @@ def _documents(
     return Documents(kept), notes
 
 
-def _label_numbers(documents: "Documents", trained: "Trained") -> "ndarray | None":
-    """Labels as class numbers; None when not every document has one."""
+def _label_numbers(
+    documents: "Documents", classes: "Sequence[Label]", notes: list[str]
+) -> "ndarray | None":
+    """Labels as class numbers; None when not every document has one, with a note if some have."""
     import numpy as np
 
     from heedful.errors import DataError
 
     labels = documents.labels
-    if any(label is None for label in labels):
+    if unlabelled := labels.count(None):
+        if unlabelled < len(labels):
+            notes.append(f"no score, because {unlabelled:,} of {len(labels):,} have no label")
         return None
-    number_of = {str(name): number for number, name in enumerate(trained.classes)}
+    number_of = {str(name): number for number, name in enumerate(classes)}
     unseen = sorted({str(label) for label in labels} - set(number_of))
     if unseen:
         raise DataError(

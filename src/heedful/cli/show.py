@@ -11,6 +11,7 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 from rich.text import Text
 
+from heedful.auditing.alternatives import other_readings
 from heedful.auditing.next_step import LEAD, next_steps
 from heedful.auditing.operating_points import NOT_CALIBRATED
 from heedful.auditing.progress import MEASURING, AuditWatcher
@@ -19,6 +20,7 @@ from heedful.auditing.time_budget import duration, elapsed
 from heedful.auditing.verdict import GAIN
 from heedful.errors import MissingPackage, counted, missing_packages_named, percent
 from heedful.progress import Clock, Completed, RegularLines, about
+from heedful.runs import RunFolder
 from heedful.terminal import Terminal, write_json
 from heedful.training.progress import documents_bar
 from heedful.visible import one_line as one_line
@@ -125,7 +127,9 @@ def explained(explanation: "Explanation", anyway: bool = False) -> Iterator[Text
 
 
 def audited(audit: "Audit") -> Iterator[Text]:
-    """The verdict, then every answer with its tests between their controls."""
+    """The verdicts, then every answer with its tests between their controls."""
+    for sentence in audit.given_sentences:
+        yield Text(one_line(sentence), style="bold")
     yield Text(audit.sentence, style="bold")
     if said := scope(audit):
         yield Text(one_line(said))
@@ -151,9 +155,18 @@ def audited(audit: "Audit") -> Iterator[Text]:
                 yield Text(f"  {_fact_line(fact)}", style="dim")
     if audit.instead:
         yield Text(f"\n{audit.instead}", style="bold")
+    yield from _other_readings(audit)
     yield from what_next([audit])
     if audit.calibration.track_record:
         yield Text(f"\n{audit.calibration.track_record}")
+
+
+def _other_readings(audit: "Audit") -> Iterator[Text]:
+    """A line for each reading that is no attention."""
+    rows = other_readings(audit.evidence.get("measures", ()))
+    width = max((len(name) for name, *_ in rows), default=0)
+    for name, share, _, _, verdict in rows:
+        yield Text(f"  {one_line(name):<{width}}  false on {share}: {verdict}", style="dim")
 
 
 def what_next(audits: "Iterable[Audit]") -> Iterator[Text]:
@@ -257,7 +270,8 @@ def report(path: Path, write: Callable[[Path], None], is_silent: bool = False) -
 
     It comes last, so that a package which only the report needs can be missing without loss.
     """
-    if not path.exists():  # that of a finished audit is there already
+    # That of a finished audit is there already, unless it was killed while it sealed the report.
+    if not path.exists() or RunFolder(path.parent).is_outside_seal(path.name):
         try:
             with missing_packages_named("the report"):
                 write(path)

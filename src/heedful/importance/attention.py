@@ -10,13 +10,13 @@ from heedful.model.classifier import AttentionClassifier
 from heedful.text.batching import Batch
 
 
-@importances.register("attention", needs=[])
+@importances.register("attention", needs=[], is_signed=False)
 def attention(seen: Seen) -> TokenScores:
     """The attention weight: how much of the context a state makes up. Never negative."""
     return seen.shown
 
 
-@importances.register("attention-score")
+@importances.register("attention-score", is_signed=False)
 @torch.no_grad()
 def attention_score(model: AttentionClassifier, batch: Batch, target: Target) -> TokenScores:
     """The score before the projection: absolute, comparable between documents (Sun & Lu)."""
@@ -52,9 +52,15 @@ def state_polarity(
     model: AttentionClassifier, hidden: Float[Tensor, "batch tokens hidden"], target: Target
 ) -> TokenScores:
     """Margin of the target over the mean of the other classes that each state alone would give."""
+    return of_target(state_margins(model, hidden), target)
+
+
+def state_margins(
+    model: AttentionClassifier, hidden: Float[Tensor, "batch tokens hidden"]
+) -> Float[Tensor, "batch tokens classes"]:
+    """The same for each class as the target."""
     flat = hidden.reshape(-1, hidden.shape[-1])
     bias = model.output(torch.zeros_like(flat[:1]))
     logits = (model.output(flat) - bias).view(*hidden.shape[:2], -1)
-    own = of_target(logits, target)
-    others = (logits.sum(dim=-1) - own) / (logits.shape[-1] - 1)
-    return own - others
+    others = (logits.sum(dim=-1, keepdim=True) - logits) / (logits.shape[-1] - 1)
+    return logits - others

@@ -7,11 +7,13 @@ that does not say takes (model, batch, target) and looks inside a heedful classi
 import inspect
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, cast, runtime_checkable
 
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from heedful.errors import ConfigError
 from heedful.importance.inside import Inside
@@ -28,6 +30,9 @@ class Importance(ABC):
     """A measure of importance: one signed score per word, zero on padding."""
 
     needs: frozenset[Need]
+    is_signed: bool = True  # whether it says which side a word is on
+    notes: Sequence[str] = ()  # what a reader of its numbers should know, in sentences
+    digest: str = ""  # changes with its numbers, where they are given and not computed
 
     @abstractmethod
     def of(self, seen: Seen) -> TokenScores:
@@ -38,12 +43,21 @@ class Importance(ABC):
         return self.of(Inside(model, batch, target))
 
 
+class Complete(Importance):
+    """A measure whose scores of a document sum to something that is known."""
+
+    @abstractmethod
+    def expected_sum(self, seen: Seen) -> Float[Tensor, " batch"]:
+        """What the scores of each document should sum to."""
+
+
 @dataclass(frozen=True)
 class FunctionMeasure(Importance):
     """A measure that is a function of what it sees, or of a heedful classifier's inside."""
 
     function: Callable[..., TokenScores]
     needs: frozenset[Need] = frozenset({Need.CLASSIFIER})
+    is_signed: bool = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "__doc__", inspect.getdoc(self.function))
@@ -60,12 +74,18 @@ class Importances(AuditedRegistry[Importance]):
     """Measures of importance; a slow one may stay out of audits that do not name it."""
 
     def register(
-        self, name: str, *, is_audited: bool = True, needs: Iterable[Need] | None = None
+        self,
+        name: str,
+        *,
+        is_audited: bool = True,
+        needs: Iterable[Need] | None = None,
+        is_signed: bool = True,
     ) -> Callable[[Registered], Registered]:
         """Decorator: enter a measure, a function or a class of `Importance`.
 
         A function with `needs` takes `Seen`, one without (model, batch, target) of a heedful
-        classifier. Without `is_audited`, audits rank it only if asked to.
+        classifier. Without `is_audited`, audits rank it only if asked to. One that is not
+        `is_signed` does not say which side a word is on; a class says so itself.
         """
         enter = super().register(name, is_audited=is_audited)
 
@@ -75,9 +95,9 @@ class Importances(AuditedRegistry[Importance]):
             if inspect.isclass(member):
                 enter(member)
             elif needs is None:
-                enter(FunctionMeasure(cast(OfClassifier, member)))
+                enter(FunctionMeasure(cast(OfClassifier, member), is_signed=is_signed))
             else:
-                enter(FunctionMeasure(cast(OfSeen, member), frozenset(needs)))
+                enter(FunctionMeasure(cast(OfSeen, member), frozenset(needs), is_signed))
             return member
 
         return made

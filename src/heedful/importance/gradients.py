@@ -9,10 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from heedful.config import at_least
-from heedful.importance.base import Importance, importances
+from heedful.importance.base import Complete, importances
 from heedful.importance.seen import (
     Held,
     Need,
@@ -59,7 +60,7 @@ def decomposition(seen: Seen) -> TokenScores:
     return _by_embeddings(seen, of_target, _product, held="layers")
 
 
-@importances.register("gradient-norm", needs=[Need.EMBEDDINGS])
+@importances.register("gradient-norm", needs=[Need.EMBEDDINGS], is_signed=False)
 def gradient_norm(seen: Seen) -> TokenScores:
     """Length of the gradient of the target probability by a word's embedding; attention free.
 
@@ -71,7 +72,7 @@ def gradient_norm(seen: Seen) -> TokenScores:
     return _by_embeddings(seen, value, lambda slope, embedded: slope.norm(dim=-1))
 
 
-@importances.register("state-gradient-norm", needs=[Need.STATES])
+@importances.register("state-gradient-norm", needs=[Need.STATES], is_signed=False)
 def state_gradient_norm(seen: Seen) -> TokenScores:
     """Length of the gradient of the target probability by a state; attention free.
 
@@ -108,7 +109,7 @@ def attention_times_gradient(seen: Seen) -> TokenScores:
 
 @importances.register("integrated-gradients")
 @dataclass(frozen=True)
-class IntegratedGradients(Importance):
+class IntegratedGradients(Complete):
     """Gradients of the target logit gathered on the way from zero embeddings; attention free.
 
     importance_t = < embedded_t , mean over a in 0..1 of d logit_target(a embedded) / d embedded_t >
@@ -127,6 +128,15 @@ class IntegratedGradients(Importance):
     def of(self, seen: Seen) -> TokenScores:
         """The scores; see the class."""
         return seen.by_parts(self._of_part)
+
+    def expected_sum(self, seen: Seen) -> Float[Tensor, " batch"]:
+        """The logit less that of words with zero embeddings."""
+
+        def rise(part: Part) -> Float[Tensor, " batch"]:
+            logits, zero = part.run().logits, _run_at(part, 0.0).logits
+            return of_target(logits, part.target) - of_target(zero, part.target)
+
+        return seen.sums(rise)
 
     def _of_part(self, part: Part) -> PositionScores:
         points, shares = np.polynomial.legendre.leggauss(self.steps)

@@ -27,6 +27,7 @@ ACTIVATIONS = frozenset(
     }
 )  # fmt: skip
 WRITTEN_OUT = "transformers.activations"  # activations made of several functions
+PRODUCTS = frozenset({"mul", "multiply", "__mul__", "__rmul__"})
 
 
 @contextmanager
@@ -36,19 +37,36 @@ def layers_held(model: nn.Module) -> Iterator[None]:
     Functions of torch are replaced, so it does not matter what a model calls its layers.
     """
 
+    held = _HeldFunctions()
+
     def hold(module: nn.Module, given: tuple[Tensor, ...], output: Tensor) -> Tensor:
-        return held_slope(given[0], output)
+        return held.activation(given[0], output)
 
     with ExitStack() as stack:
         for module in model.modules():
             if type(module).__module__ == WRITTEN_OUT:
                 stack.callback(module.register_forward_hook(hold).remove)
-        stack.enter_context(_HeldFunctions())
+        stack.enter_context(held)
         yield
 
 
 class _HeldFunctions(TorchFunctionMode):
-    """Functions of torch whose results are constants to gradients, or multiples of their inputs."""
+    """Functions of torch whose results are constants to gradients, or multiples of their inputs.
+
+    A gate, an activation that is multiplied with something else (as in Llama), is a constant too.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._activations: list[Tensor] = []  # of this pass, kept so that none gets another's id
+
+    def activation(self, given: Tensor, output: Tensor) -> Tensor:
+        """An activation as a multiple of what it was made from."""
+        self._activations.append(held_slope(given, output))
+        return self._activations[-1]
+
+    def _is_activation(self, value: Any) -> bool:
+        return any(value is known for known in self._activations)
 
     def __torch_function__(
         self,
@@ -62,7 +80,13 @@ class _HeldFunctions(TorchFunctionMode):
         if name in CONSTANTS:
             return func(*args, **options).detach()
         if name in ACTIVATIONS:
-            return held_slope(args[0], func(*args, **options))
+            return self.activation(args[0], func(*args, **options))
+        if name in PRODUCTS and sum(isinstance(one, Tensor) for one in args) == 2:
+            first, second = args
+            if self._is_activation(first):
+                return func(first.detach(), second, **options)
+            if self._is_activation(second):
+                return func(first, second.detach(), **options)
         if name == "scaled_dot_product_attention":
             query, key, *others = args
             return func(query.detach(), key.detach(), *others, **options)

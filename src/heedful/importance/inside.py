@@ -1,6 +1,6 @@
 """What measures see of a heedful classifier: everything."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 
 import torch
@@ -42,8 +42,8 @@ PredictKept = Callable[
 class Inside(Seen):
     """A batch as a classifier of heedful reads it. Nothing is computed before a measure asks.
 
-    An audit, which has read the batch already, gives its `trace`, the weights that are `shown` and
-    how it predicts from the words that are kept.
+    An audit, which has read the batch already, gives its `trace`, the weights that are `shown`, how
+    it predicts from the words that are kept, and the texts with the places of their words.
     """
 
     def __init__(
@@ -55,15 +55,28 @@ class Inside(Seen):
         trace: Trace | None = None,
         shown: TokenScores | None = None,
         predict_kept: PredictKept | None = None,
+        texts: Sequence[str] | None = None,
+        offsets: Sequence[Int[ndarray, "_ 2"]] = (),
     ) -> None:
         self.model, self.batch = model, batch
         self.is_token, self.target = batch.is_token, target
         self._trace, self._shown, self._predict_kept = trace, shown, predict_kept
+        self._texts, self._offsets = texts, offsets
 
     @property
     def identifiers(self) -> list[int]:
         """Places in the corpus."""
         return self.batch.indices.tolist()
+
+    @property
+    def texts(self) -> Sequence[str]:
+        """As they were given."""
+        return super().texts if self._texts is None else self._texts
+
+    @property
+    def offsets(self) -> Sequence[Int[ndarray, "_ 2"]]:
+        """Of their words."""
+        return super().offsets if self._texts is None else self._offsets
 
     @property
     def trace(self) -> Trace:

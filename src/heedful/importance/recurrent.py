@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from heedful.interruption import check_interrupted
 from heedful.model.alignments import KeyScores
 from heedful.model.classifier import AttentionClassifier
 from heedful.model.layers import Recurrent, WithSkip, turn_round
@@ -140,6 +141,7 @@ def _behind(
     )
     pairs = inputs.new_zeros(tokens, tokens, batch, sight.views)
     for place in range(tokens):
+        check_interrupted()
         for part in state:
             part[place + 1] = part[0]
         steps.advance(products[place], tuple(part[: place + 1] for part in state))

@@ -16,6 +16,7 @@ from typing import ClassVar, Literal
 
 import torch
 from jaxtyping import Bool, Float, Int
+from numpy import ndarray
 from torch import Tensor, nn
 
 from heedful.errors import ConfigError
@@ -24,6 +25,7 @@ Target = Int[Tensor, " batch"]
 TokenScores = Float[Tensor, "batch tokens"]
 Vectors = Float[Tensor, "batch positions size"]
 PositionScores = Float[Tensor, "batch positions"]
+Square = Float[Tensor, "batch positions positions"]
 Variants = Int[Tensor, " variants"]
 IsKept = Bool[Tensor, "variants tokens"]
 Of = Literal["logits", "probabilities"]
@@ -40,7 +42,10 @@ class Need(Enum):
     EMBEDDINGS = "gradients with respect to word embeddings"
     HELD_ATTENTION = "attention weights that can be held fixed"
     HELD_LAYERS = "a Transformer that is linear once attention, norms and activations are held"
+    LAYERS = "a Transformer whose layers can be looked into and run one by one"
+    SUMS = "a Transformer of which it is seen what attention adds to its states"
     OTHER_EMBEDDINGS = "a forward pass from other embeddings"
+    TEXTS = "the texts, and where its words stand in them"
     CLASSIFIER = "the inside of a heedful classifier"
 
 
@@ -51,6 +56,57 @@ class Pass:
     own: Vectors
     embedded: Vectors
     logits: Float[Tensor, "batch classes"]
+
+
+@dataclass(frozen=True)
+class Layers:
+    """A pass through a Transformer, kept for gradients; layers in their order."""
+
+    embedded: Vectors
+    states: list[Float[Tensor, "batch positions state"]]  # what each layer gives out
+    weights: list[Float[Tensor, "batch heads positions positions"]]
+    logits: Float[Tensor, "batch classes"]
+    is_real: Bool[Tensor, "batch positions"]  # no padding
+    is_read: Bool[Tensor, "batch positions"]  # positions whose state the classifier reads
+
+    def read_row(self, square: Square) -> PositionScores:
+        """The row of the position that is read; the mean where there are several."""
+        return _mean_of_rows(square, self.is_read)
+
+    def mean_row(self, square: Square) -> PositionScores:
+        """The mean of the rows of all positions."""
+        return _mean_of_rows(square, self.is_real)
+
+
+def _mean_of_rows(square: Square, is_chosen: Bool[Tensor, "batch positions"]) -> PositionScores:
+    share = is_chosen.to(square.dtype)
+    share = share / share.sum(dim=1, keepdim=True).clamp(min=1)
+    return (share.unsqueeze(1) @ square).squeeze(1)
+
+
+@dataclass(frozen=True)
+class AttentionSum:
+    """Where a layer adds what it attends to to its states."""
+
+    weights: Float[Tensor, "batch heads positions positions"]
+    added: Float[Tensor, "batch heads positions size"]  # values sent through the output matrix
+    states: Vectors  # the residual path
+    output: Vectors  # the sum, normalised where a norm stands behind it
+    deviation: PositionScores | None = None  # of that norm; None: there is no norm
+    gain: Float[Tensor, " size"] | None = None  # of that norm
+
+    def parts(self, row: int) -> Vectors:
+        """What each position gives to the output of one: its attention, and the state itself.
+
+        The deviation is held; biases are nobody's.
+        """
+        given = torch.einsum("bhp,bhpd->bpd", self.weights[:, :, row], self.added)
+        given[:, row] += self.states[:, row]
+        if self.deviation is None:
+            return given
+        centred = given - given.mean(dim=-1, keepdim=True)
+        scaled = centred / self.deviation[:, row, None, None]
+        return scaled if self.gain is None else scaled * self.gain
 
 
 class Part(ABC):
@@ -69,6 +125,21 @@ class Part(ABC):
         It starts from what `change` makes of the embeddings (OTHER_EMBEDDINGS).
         """
 
+    def layers(self) -> Layers:
+        """A pass with everything in it (LAYERS)."""
+        raise _not_given(Need.LAYERS)
+
+    def sums(self) -> Sequence[AttentionSum]:
+        """The sum of each layer (SUMS)."""
+        raise _not_given(Need.SUMS)
+
+    def without_values(self) -> Iterator[Square]:
+        """Of each layer, how far the state at i moves without the value of j (LAYERS).
+
+        Cosine distances; the layer is given what it was given, and 0 on padding.
+        """
+        raise _not_given(Need.LAYERS)
+
     def states(self) -> tuple[Vectors, Float[Tensor, "batch classes"]]:
         """The states that attention weighs, and the logits that are made of them (STATES)."""
         raise _not_given(Need.STATES)
@@ -85,6 +156,16 @@ class Seen(ABC):
     @abstractmethod
     def identifiers(self) -> Sequence[int]:
         """A number for each document."""
+
+    @property
+    def texts(self) -> Sequence[str]:
+        """The documents as they were given (TEXTS)."""
+        raise _not_given(Need.TEXTS)
+
+    @property
+    def offsets(self) -> Sequence[Int[ndarray, "_ 2"]]:
+        """Where the words of each document stand in its text (TEXTS)."""
+        raise _not_given(Need.TEXTS)
 
     @property
     @abstractmethod
@@ -122,6 +203,16 @@ class Seen(ABC):
     def by_parts(self, score: Callable[[Part], PositionScores]) -> TokenScores:
         """`score` of each part, summed over the pieces of words, zero on padding."""
         raise _not_given(Need.EMBEDDINGS)
+
+    def sums(self, value: Callable[[Part], Float[Tensor, " batch"]]) -> Float[Tensor, " batch"]:
+        """`value` of each part, a number per document; 0 of one without words."""
+        return self.by_parts(lambda part: _spread(part, value(part))).sum(dim=1)
+
+
+def _spread(part: Part, values: Float[Tensor, " batch"]) -> PositionScores:
+    """A number per document, evenly over the positions of its words."""
+    share = part.is_word / part.is_word.sum(dim=1, keepdim=True).clamp(min=1)
+    return values.unsqueeze(-1) * share
 
 
 def through_weights(

@@ -20,6 +20,7 @@ def train_run(
     run = RunFolder(folder)
     if run.is_finished:  # but the process was killed before it could say so
         check_same_training(RunFolder.open(folder), settings, task)
+        run.drop_checkpoints()
         return
     train(task, settings, folder=run, device=device, watcher=Telling(tell))
 

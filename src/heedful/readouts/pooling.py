@@ -20,6 +20,13 @@ def sum_over_pieces(
     return scores.new_zeros(len(scores), words).scatter_add(1, place, of_words)
 
 
+def special_share(scores: PositionWeights, word_of: WordOf) -> Float[Tensor, " batch"]:
+    """The share of all scores that belongs to no word; 0 where there are none at all."""
+    scores = scores.double()
+    of_none = torch.where(word_of == SPECIAL, scores, torch.zeros_like(scores)).sum(dim=1)
+    return of_none / scores.sum(dim=1).clamp(min=torch.finfo(torch.double).tiny)
+
+
 def pool_to_words(
     scores: PositionWeights, word_of: WordOf, words: int
 ) -> Float[Tensor, "batch words"]:

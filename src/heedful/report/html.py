@@ -51,6 +51,7 @@ class AuditedRun:
     single_texts: str  # which single texts to show the picture of
     by_tolerance: list[tuple[str, str]]  # verdicts at other shares of false pictures
     by_class: list[tuple[str, str, str, int]]  # false pictures: class, share, interval, documents
+    readings: list[tuple[str, str, str, str, str]]  # that are no attention, and their verdicts
     tally: str
     facts: list[tuple[str, str]]
     settings: list[tuple[str, str]]
@@ -209,6 +210,7 @@ def _subject(run: str, audit: Audit) -> AuditedRun:
         single_texts="" if (rule := audit.single_texts()) is None else rule.sentence,
         by_tolerance=tables.by_tolerance(audit),
         by_class=tables.by_class(audit),
+        readings=tables.readings(audit),
         tally=tables.tally(audit),
         facts=[
             *flat({FACTS.get(name, name): value for name, value in _about(audit).items()}),

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from heedful.auditing.alternatives import other_readings
 from heedful.auditing.bootstrap import Score
 from heedful.auditing.metrics.base import Better
 from heedful.auditing.operating_points import NOT_CALIBRATED, OperatingPoint
@@ -294,6 +295,11 @@ def by_class(audit: Audit) -> list[tuple[str, str, str, int]]:
         for row in audit.evidence.get("classes", ())
         if None not in (row["false_pictures"], row["low"], row["high"])
     ]  # fmt: skip
+
+
+def readings(audit: Audit) -> list[tuple[str, str, str, str, str]]:
+    """What each reading that is no attention is judged by, and its verdict."""
+    return other_readings(audit.evidence.get("measures", ()))
 
 
 def tally(audit: Audit) -> str:

@@ -26,6 +26,7 @@ from heedful.runs import RunFolder
 from heedful.storage import write_atomically
 from heedful.sweeps.cells import Cell
 from heedful.sweeps.steps import AnalysisStep, AuditStep
+from heedful.training.run_schema import Metrics
 
 if TYPE_CHECKING:
     import pyarrow
@@ -140,7 +141,8 @@ def _numbers(place: Path, audit: str | None) -> Row:
     row: Row = {}
     run = RunFolder(place)
     if run.is_finished:
-        row |= dict(_flat(run.read_json(runs.METRICS)))
+        scores = run.read_checked(runs.METRICS, Metrics, advice="Train it again.")
+        row |= dict(_flat(scores))
     if audit is not None and (place / audit / runs.AUDIT).is_file():
         row |= plain(dict(_answers(StoredAudit.read(RunFolder(place / audit)))))
     row["train_seconds"] = _seconds([place])

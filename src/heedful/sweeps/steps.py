@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from heedful.analysis.instruments import analyses
-from heedful.analysis.instruments.base import OfRun, OfTraining
+from heedful.analysis.instruments.base import OfAttention, OfCorpus, OfRun, OfTraining
 from heedful.auditing.questions import AuditSettings, questions
 from heedful.config import at_least, from_plain
 from heedful.errors import ConfigError, HeedfulError, nearest
@@ -51,9 +51,11 @@ class AnalysisStep:
 
     def __post_init__(self) -> None:
         analysis = analyses.make(ANOTHER.sub(r"\1", self.spec))  # refuses strangers
-        if isinstance(analysis, OfTraining):
+        if isinstance(analysis, OfTraining | OfCorpus):
+            trains = isinstance(analysis, OfTraining)
+            does = "trains models of its own" if trains else "looks at documents alone"
             raise ConfigError(
-                f"{analysis.name} trains models of its own, so it cannot look at a cell. "
+                f"{analysis.name} {does}, so it cannot look at a cell. "
                 f"`heedful analyse {analysis.name}` runs it."
             )
 
@@ -71,6 +73,8 @@ class AnalysisStep:
     def part(self) -> str | None:
         """The part of a corpus that it looks at, if any."""
         analysis = analyses.make(ANOTHER.sub(r"\1", self.spec))
+        if isinstance(analysis, OfAttention):
+            return "test"
         return analysis.part if isinstance(analysis, OfRun) else None
 
     def part_of(self, corpus: Corpus) -> Documents:

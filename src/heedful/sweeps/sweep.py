@@ -18,7 +18,7 @@ from heedful.jobs.progress import JobWatcher
 from heedful.jobs.ray_workers import RayWorkers, import_ray
 from heedful.jobs.scheduler import run_jobs
 from heedful.runs import RunFolder
-from heedful.storage import environment_failures
+from heedful.storage import make_folder
 from heedful.sweeps.cells import Cell, cells_of
 from heedful.sweeps.grid import Grid
 from heedful.sweeps.plan import Plan, label_of
@@ -166,8 +166,7 @@ def _made(folder: Path) -> Path:
             raise RunError(f"{place} is a file. Expected a folder for the sweep.")
     if RunFolder(folder).is_begun:
         raise RunError(f"{folder} is a run folder. Choose another folder for the sweep.")
-    with environment_failures(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     return folder
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from heedful import runs
 from heedful.analysis.instruments import analyses
-from heedful.analysis.instruments.base import OfHistory, OfRun
+from heedful.analysis.instruments.base import OfAttention, OfHistory, OfRun
 from heedful.auditing.progress import AuditWatcher
 from heedful.auditing.run_audit import AuditPlan, PreparedAudit, new_documents, prepare_audit
 from heedful.auditing.subjects.classifier import ClassifierSubject
@@ -111,6 +111,10 @@ def analyse_cell(
         if analysis.part == "test":
             documents = new_documents([trained], documents).documents
         found = analysis.analyse(trained, documents, seed=0)
+    elif isinstance(analysis, OfAttention):
+        trained = Trained.load(place, device)
+        new = new_documents([trained], documents).documents
+        found = analysis.analyse(ClassifierSubject(trained), new, seed=0)
     else:
         raise ConfigError(f"{request.name} trains models of its own: it cannot look at a run.")
     found.save(folder)

@@ -418,7 +418,7 @@ def test_a_randomly_initialised_model_is_never_supported(kind):
     for audit in result.audits.values():
         assert audit.verdict != "may"
         assert not any(answer.judgement == "supported" for answer in audit.answers)
-        assert "the model's accuracy is at chance: 50.0% right" in audit.about["accuracy_at_chance"]
+        assert "the model's accuracy is at chance: 50.0%, and" in audit.about["accuracy_at_chance"]
         assert audit.instead == ""
         reasons = {answer.question: answer.reason for answer in audit.answers if answer.reason}
         assert {"grounded", "discerning", "needed", "stable"} <= set(reasons)
@@ -457,7 +457,7 @@ def test_what_a_model_at_chance_shows_is_not_supported_however_well_it_tells(tra
     )
     telling = [found.audits["attention-x-gradient"].answer("telling") for found in (right, wrong)]
     assert [answer.judgement for answer in telling] == ["supported", "undecided"]
-    assert wrong.chance.startswith("the model's accuracy is at chance: 0.0% right, always saying")
+    assert wrong.chance.startswith("the model's accuracy is at chance: 0.0%, and ")
     assert "at chance" in telling[1].tests[0].note
 
 

@@ -59,7 +59,7 @@ def test_value_norm_weighs_by_the_length_of_what_each_head_adds():
                 total += told.attentions[number][:, head, 0] * added.norm(dim=-1) / 8
     expected = pool_to_words(total, batch.word_of, 7).numpy()
     np.testing.assert_allclose(reading.weights, expected, atol=1e-6)
-    assert subject.notes == ()
+    assert not any("was not found" in note for note in subject.notes)
 
 
 def test_where_the_matrix_is_not_found_values_stand_for_themselves_and_a_note_says_so():
@@ -75,10 +75,10 @@ def test_where_the_matrix_is_not_found_values_stand_for_themselves_and_a_note_sa
         "value-norm takes the lengths of values as they are: the matrix that "
         "BertForSequenceClassification sends them through was not found"
     )
-    assert subject.notes == (note,)
+    assert note in subject.notes
     loaded = LoadedTransformer("tiny", hidden, CLASSES)
     found = audit_readings(
         loaded, {"value-norm": subject}, LABELLED, AuditPlan(QUICK, ["leak-free"])
     )
-    assert found.notes == (note,)
-    assert found.audits["value-norm"].about["notes"] == [note]
+    assert note in found.notes
+    assert note in found.audits["value-norm"].about["notes"]

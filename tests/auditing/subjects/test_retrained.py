@@ -1,6 +1,7 @@
 """Questions that need retrained models."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 import heedful
 from heedful.auditing.audit import audit
 from heedful.auditing.questions import AuditSettings, questions
+from heedful.auditing.questions.exclusive import FARTHEST, MATCHED_JSD
 from heedful.auditing.subjects.classifier import ClassifierSubject
 from heedful.auditing.subjects.retrained import (
     ITSELF,
@@ -21,6 +23,7 @@ from heedful.auditing.subjects.retrained import (
 from heedful.counterfactual.adversarial import Adversarial
 from heedful.errors import DataError
 from heedful.text.datasets.planted import Planted
+from heedful.text.documents import Document, Documents
 from heedful.training.settings import Settings
 from heedful.training.trained import Trained
 
@@ -125,6 +128,54 @@ def test_an_adversary_like_the_model_stays_at_the_origin(subject, uniform, corpu
     assert [row["adversary_weight"] for row in rows] == [0.1, 1.0]
     area = next(fact for fact in result.evidence["facts"] if "area" in fact["name"])
     assert area["low"] <= area["mean"] <= area["high"]
+
+
+def test_what_adversaries_pay_is_also_told_at_matched_distances(subject, uniform, corpus):
+    result = columns_of(
+        "exclusive", subject, corpus, {"adversary-0.1": subject, "adversary-1": uniform}
+    )
+    jsd, tvd = (result.columns[f"adversary_{kind}_1"].mean() for kind in ("jsd", "tvd"))
+    rows = result.evidence["matched"]
+    assert [row["at_jsd"] for row in rows] == [at for at in MATCHED_JSD if at <= jsd]
+    assert rows
+    for row in rows:  # on the line from the origin to the one adversary that looks elsewhere
+        assert row["model"] == "this model"
+        assert row["tvd"] == pytest.approx(tvd * row["at_jsd"] / jsd)
+
+
+def test_the_accuracy_of_a_trained_adversary_stands_beside_what_it_pays(subject, uniform, corpus):
+    twins = {"adversary-0.1": subject, "adversary-1": uniform}
+    alike, other = columns_of("exclusive", subject, corpus, twins).evidence["frontier"]
+    own, even = (
+        np.mean(one.trained.probabilities(corpus.test.texts).argmax(axis=1) == labels(corpus))
+        for one in (subject, uniform)
+    )
+    assert alike["accuracy"] == pytest.approx(own)
+    assert alike["accuracy_drop"] == pytest.approx(0)
+    assert other["accuracy"] == pytest.approx(even)
+    assert other["accuracy_drop"] == pytest.approx(own - even)
+
+
+def test_weights_far_away_on_the_fixed_model_are_scored_by_their_accuracy(subject, corpus):
+    def accuracies(**options):
+        search = Adversarial(steps=100, learning_rate=0.1, **options)
+        settings = replace(QUICK, search=search, epsilon=1.0)
+        result = audit(subject, corpus.test, settings, ["exclusive"])
+        facts = {fact["name"]: fact["mean"] for fact in result.evidence["facts"]}
+        return [facts[f"accuracy under {which}"] for which in ("its own weights", FARTHEST)]
+
+    own, held = accuracies(tolerance=0.0)
+    assert held == pytest.approx(own, abs=0.05)  # the search keeps predictions
+    same, free = accuracies(tolerance=1.0)
+    assert same == own
+    assert free < own - 0.2  # nothing holds it
+
+
+def test_without_labels_an_adversary_has_no_accuracy(subject, corpus):
+    texts = Documents(Document(text) for text in corpus.test.texts)
+    result = audit(subject, texts, QUICK, ["exclusive"], twins=Twins({"adversary-1": subject}))
+    assert not [fact for fact in result.evidence["facts"] if "accuracy" in fact["name"]]
+    assert np.isnan(result.evidence["frontier"][0]["accuracy"])
 
 
 def test_what_could_not_be_trained_or_reached_is_said(subject, uniform, corpus):

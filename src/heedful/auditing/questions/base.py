@@ -147,6 +147,10 @@ class DocumentGroup:
             self.measured[measure] = self.subject.importance(self.reading, measure)
         return self.measured[measure]
 
+    def is_right(self, prediction: Int[ndarray, " documents"]) -> Column:
+        """Whether predictions of the documents are right: 1 or 0; NaN without a label."""
+        return np.where(self.labels >= 0, prediction == self.labels, np.nan)
+
     def reading_of(self, rows: Int[ndarray, " chosen"]) -> Reading:
         """Some of the documents, read again unless they are all."""
         if len(rows) == len(self.reading.texts):

@@ -154,7 +154,7 @@ def _moves_in_log_odds(
     reading, effects = group.reading, group.effects_by(subject)
     prediction, smallest = reading.prediction, subject.smallest
     is_left = effects.is_neutral
-    looking = is_left / is_left.sum(axis=1, keepdims=True)
+    looking = is_left / np.maximum(is_left.sum(axis=1, keepdims=True), 1)  # a text without words
     away = subject.decide(reading, looking[:, None])[:, 0]
     taken = subject.predict_kept(reading, np.arange(len(looking)), is_left)
     many = np.repeat(prediction[:, None], permuted.shape[1], axis=1)

@@ -29,6 +29,8 @@ ADVERSARY = "adversary-"
 CONTROL = "mlp-trained"
 CONTROL_ADVERSARY = "mlp-against-"
 AT_JSD = 0.4
+FARTHEST = "the farthest weights found"  # of the search on the fixed model
+MATCHED_JSD = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.65)  # at which frontiers are compared
 
 EPSILON_MAX_JSD = AuditTest(
     "epsilon-max JSD", "lower", "Jain & Wallace 2019", "the largest JSD there is", "0",
@@ -67,6 +69,7 @@ class Exclusive(Question):
         assert isinstance(subject, Decides)
         columns = {
             "epsilon_max_jsd": np.full(len(reading.texts), np.nan),
+            "right_farthest": np.full(len(reading.texts), np.nan),
             "max_jsd": max_js_divergence(reading.weights, reading.is_token),
         }
         everyone = np.ones_like(group.is_sampled)
@@ -75,15 +78,19 @@ class Exclusive(Question):
             looked_at = group.reading_of(rows)
             found = subject.otherwise(looked_at, settings.search_in(subject), group.seed)
             # Decided with once more: what a search says of itself is not relied on.
-            moved = looked_at.moved(subject.decide(looked_at, found))
+            decided, apart = subject.decide(looked_at, found), looked_at.apart(found)
             # The attention itself is always within epsilon, at distance 0.
-            allowed = np.where(moved <= settings.epsilon, looked_at.apart(found), 0.0)
+            allowed = np.where(looked_at.moved(decided) <= settings.epsilon, apart, 0.0)
             columns["epsilon_max_jsd"][rows] = allowed.max(axis=1)
-        columns |= _distances(reading, group.twins.named(ADVERSARY), "adversary")
+            prediction = reading.prediction.copy()
+            prediction[rows] = decided[np.arange(len(rows)), apart.argmax(axis=1)].argmax(axis=-1)
+            columns["right_farthest"][rows] = group.is_right(prediction)[rows]
+        columns |= _distances(group, reading, group.twins.named(ADVERSARY), "adversary")
         control = group.twins.subjects.get(CONTROL)
         if control is not None:
             others = group.twins.named(CONTROL_ADVERSARY)
-            columns |= _distances(control.read(reading.texts), others, "control_adversary")
+            own = control.read(reading.texts)
+            columns |= _distances(group, own, others, "control_adversary")
         return Measured(columns)
 
     def conclude(self, found: Findings) -> Conclusion:
@@ -98,7 +105,8 @@ class Exclusive(Question):
             note += f"; sought in a sample of {counted(int((~np.isnan(value)).sum()), 'document')}"
         test = found.test(EPSILON_MAX_JSD, value, most, 0.0, note=note)
         trained = self._frontier(found)
-        return Conclusion((test, *trained.tests), trained.evidence)
+        facts = (*_accuracies(found), *trained.evidence.get("facts", ()))
+        return Conclusion((test, *trained.tests), {**trained.evidence, "facts": facts})
 
     def _frontier(self, found: Findings) -> Conclusion:
         """What trained adversaries pay for looking elsewhere, beside a context-free model's."""
@@ -107,12 +115,13 @@ class Exclusive(Question):
         if own is None:
             return Conclusion((), {"facts": tuple(untrained)})
         own_terms = tvd_terms(own.jsd, own.tvd, AT_JSD)
-        rows = _rows("this model", own)
+        rows, matched = _rows("this model", own), _matched("this model", own)
         facts = [_area(found, "this model", own)]
         tests: tuple[TestResult, ...] = ()
         control = _points(found, "control_adversary")
         if control is not None:
             rows += _rows("words one by one", control)
+            matched += _matched("words one by one", control)
             facts.append(_area(found, "words one by one", control))
             ceiling = tvd_terms(control.jsd, control.tvd, AT_JSD)
             if own_terms is not None and ceiling is not None:
@@ -122,7 +131,8 @@ class Exclusive(Question):
                 tests = (found.test(TVD_AT_JSD, own_terms, 0.0, ceiling, note=note),)
         if not tests:
             facts.append(_unreached(found, own, control))
-        return Conclusion(tests, {"frontier": tuple(rows), "facts": (*facts, *untrained)})
+        evidence = {"frontier": tuple(rows), "matched": tuple(matched)}
+        return Conclusion(tests, {**evidence, "facts": (*facts, *untrained)})
 
 
 @dataclass(frozen=True)
@@ -132,17 +142,20 @@ class Points:
     weights: tuple[float, ...]
     jsd: Float[ndarray, "adversaries documents"]
     tvd: Float[ndarray, "adversaries documents"]
+    is_right: Float[ndarray, "adversaries documents"]  # 1 or 0; NaN without a label
+    base_is_right: Column  # the model that they imitate
 
 
 def _distances(
-    reading: Reading, adversaries: Mapping[str, Decides], name: str
+    group: DocumentGroup, reading: Reading, adversaries: Mapping[str, Decides], name: str
 ) -> dict[str, Column]:
-    """Divergence of the weights and of the predictions from each adversary's."""
-    columns = {}
+    """Divergence of the weights and of the predictions from each adversary's, and who is right."""
+    columns = {f"{name}_base_right": group.is_right(reading.prediction)} if adversaries else {}
     for weight, twin in adversaries.items():
         other = twin.read(reading.texts)
         columns[f"{name}_jsd_{weight}"] = reading.apart(other.weights[:, None])[:, 0]
         columns[f"{name}_tvd_{weight}"] = reading.moved(other.probabilities[:, None])[:, 0]
+        columns[f"{name}_right_{weight}"] = group.is_right(other.prediction)
     return columns
 
 
@@ -150,27 +163,54 @@ def _points(found: Findings, name: str) -> Points | None:
     weights = [w for w in found.settings.adversary_weights if f"{name}_jsd_{w:g}" in found.columns]
     if not weights:
         return None
-    jsd, tvd = (
+    jsd, tvd, is_right = (
         np.stack([found.columns[f"{name}_{kind}_{w:g}"] for w in weights])
-        for kind in ("jsd", "tvd")
+        for kind in ("jsd", "tvd", "right")
     )
-    return Points(tuple(weights), jsd, tvd)
+    return Points(tuple(weights), jsd, tvd, is_right, found.columns[f"{name}_base_right"])
 
 
 def _rows(model: str, points: Points) -> list[dict[str, object]]:
     """The adversaries as rows for a figure."""
-    means = zip(
-        points.weights, np.nanmean(points.jsd, axis=1), np.nanmean(points.tvd, axis=1), strict=True
-    )
-    jsd_of, tvd_of = (np.nanmean(values, axis=1) for values in (points.jsd, points.tvd))
-    on_frontier = set(frontier(jsd_of, tvd_of).tolist())
+    jsd, tvd = (np.nanmean(values, axis=1) for values in (points.jsd, points.tvd))
+    on_frontier = set(frontier(jsd, tvd).tolist())
     return [
         {
-            "model": model, "adversary_weight": weight, "jsd": float(jsd), "tvd": float(tvd),
-            "is_on_frontier": place in on_frontier,
+            "model": model, "adversary_weight": weight, "jsd": float(jsd[place]),
+            "tvd": float(tvd[place]), "is_on_frontier": place in on_frontier,
+            "accuracy": _mean(points.is_right[place]),
+            "accuracy_drop": _mean(points.base_is_right - points.is_right[place]),
         }
-        for place, (weight, jsd, tvd) in enumerate(means)
+        for place, weight in enumerate(points.weights)
     ]  # fmt: skip
+
+
+def _mean(values: Column) -> float:
+    """The mean over documents that have a number; NaN where none has."""
+    return float(np.nanmean(values)) if (~np.isnan(values)).any() else float("nan")
+
+
+def _accuracies(found: Findings) -> list[dict[str, object]]:
+    """Accuracy under the own weights and the farthest found, on the documents of the search."""
+    farthest = found.columns["right_farthest"]
+    if np.isnan(farthest).all():
+        return []
+    own = np.where(np.isnan(farthest), np.nan, found.is_right)
+    note = "of all candidates, also those beyond epsilon"
+    return [
+        found.fact("accuracy under its own weights", own),
+        found.fact(f"accuracy under {FARTHEST}", farthest, note),
+    ]
+
+
+def _matched(model: str, points: Points) -> list[dict[str, object]]:
+    """The frontier's TVD at JSDs that are the same for all models, as far as it reaches."""
+    terms = {at: tvd_terms(points.jsd, points.tvd, at) for at in MATCHED_JSD}
+    return [
+        {"model": model, "at_jsd": at, "tvd": float(np.nanmean(some))}
+        for at, some in terms.items()
+        if some is not None
+    ]
 
 
 def _area(found: Findings, model: str, points: Points) -> dict[str, object]:

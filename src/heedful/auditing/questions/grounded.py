@@ -51,14 +51,16 @@ class Grounded(Question):
         states = subject.states(reading)
         words = reading.is_token.sum(axis=1)
         columns = {"conicity": conicity(states["hidden"], reading.is_token)}
-        own, spread = (np.full(len(words), np.nan) for _ in range(2))
+        own, entropy, spread = (np.full(len(words), np.nan) for _ in range(3))
         if group.is_sampled.any():
             shares = subject.influence(reading)
             at_word = np.diagonal(shares, axis1=1, axis2=2) * reading.is_token
             own = np.where(group.is_sampled, at_word.sum(axis=1) / np.maximum(words, 1), np.nan)
-            spread = np.where(group.is_sampled, _mean_entropy(shares, reading.is_token), np.nan)
+            mean, sd = _entropy(shares, reading.is_token)
+            entropy, spread = (np.where(group.is_sampled, one, np.nan) for one in (mean, sd))
         even = np.where(group.is_sampled, 1 / np.maximum(words, 1), np.nan)
-        columns |= {"own_influence": own, "even_influence": even, "influence_entropy": spread}
+        columns |= {"own_influence": own, "even_influence": even}
+        columns |= {"influence_entropy": entropy, "influence_entropy_sd": spread}
         ids = subject.word_ids(reading)
         is_looked_at = (ids >= 0) & reading.is_token & group.is_state_sampled[:, None]
         document, _ = np.nonzero(is_looked_at)
@@ -90,15 +92,39 @@ class Grounded(Question):
         tests.append(found.test(OWN_INFLUENCE, value, floor, 1.0))
         facts += [
             found.fact("entropy of influence", columns["influence_entropy"], "0 to 1"),
+            found.fact(
+                "sd of the entropy of influence",
+                _sd_terms(columns["influence_entropy"], columns["influence_entropy_sd"]),
+                "over the states of all documents",
+            ),
             found.fact("conicity", columns["conicity"], "0 to 1; 1: all states point the same way"),
         ]
         return Conclusion(tuple(tests), {"facts": tuple(facts)})
 
 
-def _mean_entropy(shares: Float[ndarray, "documents words words"], is_token: ndarray) -> Column:
-    """Mean over a document's states of the normalised entropy of their influence."""
+def _entropy(
+    shares: Float[ndarray, "documents words words"], is_token: ndarray
+) -> tuple[Column, Column]:
+    """Mean and standard deviation over a document's states of the entropy of their influence."""
     documents, words, _ = shares.shape
     rows = np.repeat(is_token[:, None], words, axis=1).reshape(-1, words)
     entropy = normalised_entropy(shares.reshape(-1, words), rows).reshape(documents, words)
-    total = np.where(is_token, entropy, 0.0).sum(axis=1)
-    return total / np.maximum(is_token.sum(axis=1), 1)
+    states = np.maximum(is_token.sum(axis=1), 1)
+    mean = np.where(is_token, entropy, 0.0).sum(axis=1) / states
+    off = np.where(is_token, entropy - mean[:, None], 0.0)
+    return mean, np.sqrt((off**2).sum(axis=1) / states)
+
+
+def _sd_terms(mean: Column, sd: Column) -> Column:
+    """A term per document whose mean is the standard deviation over all states.
+
+    variance = mean over documents of (sd² + mean²) - (mean of the means)²; the terms are the
+    influence function of its root, so that their spread gives the interval.
+    """
+    middle = np.nanmean(mean) if (~np.isnan(mean)).any() else np.nan
+    squares = sd**2 + (mean - middle) ** 2
+    variance = np.nanmean(squares) if (~np.isnan(squares)).any() else np.nan
+    if not variance > 0:
+        return np.where(np.isnan(mean), np.nan, 0.0)
+    root = np.sqrt(variance)
+    return root + (squares - variance) / (2 * root)

@@ -17,7 +17,7 @@ from heedful.auditing.questions.base import (
     Question,
     questions,
 )
-from heedful.auditing.results import Column, TestResult
+from heedful.auditing.results import TestResult
 from heedful.auditing.subjects.base import Decides, Subject
 from heedful.auditing.subjects.retrained import (
     ITSELF,
@@ -92,13 +92,13 @@ class Needed(Question):
         for seed, twin in even:
             own = group.twins.subjects.get(f"{SEED}{seed}")
             reading = own.read(texts) if own is not None else group.reading
-            columns[f"right_seed_{seed}"] = _right(group, reading.prediction)
-            columns[f"right_uniform_seed_{seed}"] = _right(group, twin.read(texts).prediction)
+            columns[f"right_seed_{seed}"] = group.is_right(reading.prediction)
+            columns[f"right_uniform_seed_{seed}"] = group.is_right(twin.read(texts).prediction)
         for name in WORD_BY_WORD:
             alone = group.twins.subjects.get(name)
             if alone is not None and _has_its_weights(group, name):
                 prediction = _under_imposed_weights(group, name, alone)
-                columns[f"right_{name.replace('-', '_')}"] = _right(group, prediction)
+                columns[f"right_{name.replace('-', '_')}"] = group.is_right(prediction)
         return Measured(columns)
 
     def conclude(self, found: Findings) -> Conclusion:
@@ -139,11 +139,6 @@ class Needed(Question):
         ]
         facts += found.untrained(UNIFORM, SEED, "mlp-")
         return Conclusion((test,), {"facts": tuple(facts)})
-
-
-def _right(group: DocumentGroup, prediction: Int[ndarray, " documents"]) -> Column:
-    """Whether a prediction is right; NaN without a label."""
-    return np.where(group.labels >= 0, prediction == group.labels, np.nan)
 
 
 def _under_imposed_weights(

@@ -52,6 +52,7 @@ from heedful.auditing.questions.other_judges import (
     judged_otherwise,
     other_tests,
 )
+from heedful.auditing.questions.other_readings import chosen_elsewhere, measured_readings
 from heedful.auditing.questions.telling_evidence import (
     ON_CURVES,
     ceiling_sentence,
@@ -75,8 +76,6 @@ TRUE_PICTURES = AuditTest(
     "every document", "is_true_picture", is_compared=True, is_usual_column=True,
     dose="false-documents",
 )  # fmt: skip
-# Measures that do not say which side a word is on.
-UNSIGNED = (ATTENTION, "attention-score", "gradient-norm", "state-gradient-norm")
 
 
 @questions.register("telling")
@@ -137,6 +136,7 @@ class Telling(Question):
             for name, column in named_columns([tests for _, tests in of_sample], further).items()
         }
         columns |= _pictures(group, columns, deleting)
+        columns |= measured_readings(group, columns, deleting)
         repeated = [name for name in BEST_OF if name in subject.measures and name != LEAVE_ONE_OUT]
         columns |= judged_otherwise(group, repeated)
         if group.judge is subject:  # another judge is not there when a single text is read
@@ -160,9 +160,11 @@ class Telling(Question):
             value, floor = columns[f"{name}_attention"], columns[f"{name}_random"]
             note = f"best measure: {chosen}"
             tests.append(found.test(test, value, floor, best, note=note))
+        measures = measure_table(found, TRUE_PICTURES)
         evidence = {
             "curves": curve_table(found),
-            "measures": measure_table(found),
+            "measures": measures,
+            "instead": chosen_elsewhere(found, measures, TRUE_PICTURES),
             "classes": class_table(found),
             "ceiling": ceiling_table(found),
             "facts": (*limit_facts(found), *_no_judge(found)),
@@ -184,7 +186,7 @@ def _ranking(group: DocumentGroup, measure: str) -> Ranking:
     if measure == LEAVE_ONE_OUT:
         return effects.lost  # in log-odds the order is the same, and holds where p is 1
     scores = group.importance(measure)
-    return effects.opposing_last(scores) if measure in UNSIGNED else scores
+    return scores if group.subject.measure(measure).is_signed else effects.opposing_last(scores)
 
 
 def _searched(group: DocumentGroup, sample: Rows) -> dict[str, Ranking]:

@@ -6,10 +6,12 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray
 
+from heedful.auditing.audit_tests import AuditTest
 from heedful.auditing.bootstrap import estimate, score_share
-from heedful.auditing.pictures import ATTENTION, is_true, place_between
+from heedful.auditing.pictures import ATTENTION
 from heedful.auditing.questions.base import DocumentGroup, Findings
 from heedful.auditing.questions.erased import CANDIDATES, FALL, WORST, Rows, erase
+from heedful.auditing.questions.other_readings import reading_facts
 from heedful.auditing.results import Table
 from heedful.auditing.subjects.erasure import Ranking
 
@@ -86,7 +88,7 @@ def curve_table(found: Findings) -> Table:
     return tuple(rows)
 
 
-def measure_table(found: Findings) -> Table:
+def measure_table(found: Findings, true_pictures: AuditTest) -> Table:
     """Every measure on the sampled documents, best first: what may be shown instead."""
     columns, bootstrap = found.columns, found.settings.bootstrap
     known = [m for m in found.subject.measures if m != "random"]
@@ -101,8 +103,6 @@ def measure_table(found: Findings) -> Table:
         kept = estimate(
             np.where(sampled, columns[f"sufficiency_{measure}"], np.nan), rng, bootstrap
         )
-        falls = (columns[f"{FALL}_{name}"] for name in (measure, "random", "best"))
-        true = score_share(is_true(place_between(*falls)), bootstrap)
         rows.append(
             {
                 "measure": measure, "comprehensiveness": mean.mean,
@@ -110,8 +110,7 @@ def measure_table(found: Findings) -> Table:
                 "over_attention": over.mean, "over_attention_low": over.interval[0],
                 "over_attention_high": over.interval[1],
                 "sufficiency": kept.mean, "documents": mean.documents,
-                "false_pictures": 1 - true.value,
-                "false_low": 1 - true.interval[1], "false_high": 1 - true.interval[0],
+                **reading_facts(found, measure, true_pictures),
             }
         )  # fmt: skip
     return tuple(sorted(rows, key=lambda row: -row["comprehensiveness"]))

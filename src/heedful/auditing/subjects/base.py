@@ -34,7 +34,7 @@ from heedful.counterfactual.adversarial import Adversarial
 from heedful.counterfactual.baselines import Permuted, uniform
 from heedful.errors import ConfigError
 from heedful.importance import importances
-from heedful.importance.base import Importance, Measure, ready
+from heedful.importance.base import Complete, Importance, Measure, ready
 from heedful.importance.seen import IsKept, Need, Seen, TokenScores, Variants, of_target
 from heedful.text.documents import fingerprints
 from heedful.text.token_classes import TokenClasses
@@ -65,6 +65,7 @@ class Reading:
     offsets: tuple[Offsets, ...]
     inner: Any = None  # whatever the subject wants to find again
     cut: int = 0  # documents of which only the first words were read
+    on_special: Float[ndarray, " documents"] | None = None  # attention to no word; None: none there
     is_withheld: Bool[ndarray, " documents"] | None = None  # shown without a heat map; None: none
     known: defaultdict[object, KnownVariants] = field(  # what was predicted, by judge
         default_factory=lambda: defaultdict(KnownVariants)
@@ -148,7 +149,9 @@ class Subject(Judge):
     architecture: ClassVar[Architecture] = "function"  # whose operating points judge it
     classes: tuple[Label, ...]
     noun: ClassVar[str] = "this model"
-    gives: frozenset[Need] = frozenset({Need.DELETIONS})  # of what measures of importance need
+    gives: frozenset[Need] = frozenset(
+        {Need.DELETIONS, Need.TEXTS}
+    )  # of what measures of importance need
     further: Mapping[str, Importance] = MappingProxyType({})  # measures that were asked for
 
     @property
@@ -197,6 +200,11 @@ class Subject(Judge):
         """Which texts hold no word that it knows; none, where that is not known."""
         return np.zeros(len(texts), dtype=bool)
 
+    @property
+    def randomised(self) -> "Subject | None":
+        """The same with random weights in it; None where they cannot be replaced."""
+        return None
+
     def refuses(self, question: str) -> str:
         """Why a question makes no sense for it, whatever it can do; nothing if it does."""
         return ""
@@ -209,11 +217,29 @@ class Subject(Judge):
         """What measures of importance may look at; more than this for a subject that `gives` it."""
         return SeenReading(self, reading)
 
-    def importance(self, reading: Reading, measure: str) -> Words:
-        """Signed importance of each word for the prediction; what it cannot give is refused."""
-        chosen = self.further.get(measure) or importances.make(measure)
+    def importance(
+        self, reading: Reading, measure: str, target: Int[ndarray, " documents"] | None = None
+    ) -> Words:
+        """Signed importance of each word for the prediction, or for the class `target`.
+
+        What the subject cannot give is refused.
+        """
+        chosen = self.measure(measure)
         self._check(measure, chosen)
-        return chosen.of(self.see(reading)).double().cpu().numpy()
+        seen = self.see(reading)
+        if target is not None:
+            seen.target = torch.from_numpy(target).to(seen.target)
+        return chosen.of(seen).double().cpu().numpy()
+
+    def expected_sum(self, reading: Reading, measure: str) -> Float[ndarray, " documents"]:
+        """What the importance of a document's words should sum to, by a complete measure."""
+        chosen = self.measure(measure)
+        assert isinstance(chosen, Complete)
+        return chosen.expected_sum(self.see(reading)).double().cpu().numpy()
+
+    def measure(self, name: str) -> Importance:
+        """The measure of that name."""
+        return self.further.get(name) or importances.make(name)
 
     def with_measures(self: AnySubject, measures: Sequence[Measure]) -> AnySubject:
         """The same, with further measures that its audit ranks."""
@@ -260,6 +286,16 @@ class SeenReading(Seen):
     def identifiers(self) -> list[int]:
         """What tells the texts apart."""
         return fingerprints(self.reading.texts).tolist()
+
+    @property
+    def texts(self) -> Sequence[str]:
+        """As they were given."""
+        return self.reading.texts
+
+    @property
+    def offsets(self) -> Sequence[Offsets]:
+        """Of their words."""
+        return self.reading.offsets
 
     @property
     def shown(self) -> TokenScores:

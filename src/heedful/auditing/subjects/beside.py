@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from numpy import ndarray
 
 from heedful.auditing.subjects.base import (
@@ -16,6 +16,7 @@ from heedful.auditing.subjects.base import (
 )
 from heedful.auditing.subjects.variants import KeptWords, OfVariants, Sources
 from heedful.counterfactual import Counterfactual
+from heedful.importance.base import Importance
 
 
 class Beside(Subject):
@@ -67,9 +68,19 @@ class Beside(Subject):
         """As the other subject."""
         return self.behind.without_each(reading)
 
-    def importance(self, reading: Reading, measure: str) -> Words:
+    def expected_sum(self, reading: Reading, measure: str) -> Float[ndarray, " documents"]:
+        """As the other subject."""
+        return self.behind.expected_sum(reading, measure)
+
+    def measure(self, name: str) -> Importance:
+        """As the other subject."""
+        return self.behind.measure(name)
+
+    def importance(
+        self, reading: Reading, measure: str, target: Int[ndarray, " documents"] | None = None
+    ) -> Words:
         """As the other subject, which takes for its attention what is shown."""
-        return self.behind.importance(reading, measure)
+        return self.behind.importance(reading, measure, target)
 
 
 class BesideDecides(Beside, Decides):

@@ -1,6 +1,7 @@
 """A trained classifier of heedful under audit."""
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
 from functools import cached_property, partial
 
@@ -31,6 +32,7 @@ from heedful.model.decision import decide_many
 from heedful.model.digest import weights_digest
 from heedful.model.precision import Precision, Rounded
 from heedful.model.pretrained import PretrainedEncoder
+from heedful.model.randomised import randomised
 from heedful.model.word_subsets import logits_of_kept
 from heedful.text.token_classes import classify_tokens
 from heedful.text.vocabulary import SPECIAL_WORDS
@@ -43,7 +45,7 @@ UNWRITTEN = "\ua66e"  # a letter of one manuscript, for which no tokenizer has a
 class ClassifierSubject(Decides, ShowsStates, KnowsWords):
     """A trained attention classifier."""
 
-    gives = frozenset(Need) - {Need.HELD_LAYERS}
+    gives = frozenset(Need) - {Need.HELD_LAYERS, Need.LAYERS, Need.SUMS}
     architecture = "classifier"
 
     def __init__(
@@ -63,7 +65,7 @@ class ClassifierSubject(Decides, ShowsStates, KnowsWords):
         self.vocabulary = trained.tokenizer.words
         self.token_classes = classify_tokens(trained.label_counts)
         if isinstance(self.model.encoder, PretrainedEncoder):
-            self.gives = frozenset(Need)
+            self.gives = frozenset(Need) - {Need.LAYERS, Need.SUMS}
         gains = isinstance(self.model.encoder, PretrainedEncoder) and trained.device.type == "cuda"
         self._rounded = Rounded(is_wanted=gains and precision == "auto")
         self._memory_notes: dict[str, None] = {}  # each once, in order
@@ -198,6 +200,8 @@ class ClassifierSubject(Decides, ShowsStates, KnowsWords):
             trace=trace,
             shown=torch.from_numpy(reading.weights),
             predict_kept=partial(self.predict_kept, reading),
+            texts=reading.texts,
+            offsets=reading.offsets,
         )
 
     def decide(
@@ -240,6 +244,13 @@ class ClassifierSubject(Decides, ShowsStates, KnowsWords):
         """Shares of gradient lengths; see `importance.influence`."""
         batch, _ = reading.inner
         return influence(self.model, batch).double().cpu().numpy()
+
+    @cached_property
+    def randomised(self) -> "ClassifierSubject":
+        """The same with random weights in it."""
+        other = copy(self)
+        other.model = randomised(self.model)
+        return other
 
     @cached_property
     def _untrained(self) -> AttentionClassifier:

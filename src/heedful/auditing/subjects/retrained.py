@@ -25,7 +25,7 @@ from heedful.jobs.progress import JobWatcher
 from heedful.jobs.scheduler import run_jobs
 from heedful.jobs.training import train_run
 from heedful.runs import RunFolder
-from heedful.storage import environment_failures
+from heedful.storage import make_folder
 from heedful.training.recipe import Penalised
 from heedful.training.recipes import recipes
 from heedful.training.recipes.standard import Standard
@@ -179,8 +179,7 @@ def _check_same_run(folder: Path, trained: Trained) -> None:
     """Refuse a folder that holds twins of another model."""
     place, now = RunFolder(folder), {"model": trained.provenance.get("sha256", {}).get(runs.MODEL)}
     if not (folder / runs.TWINS_OF).is_file():
-        with environment_failures(folder):
-            folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         place.write_json(runs.TWINS_OF, now)
     elif place.read_json(runs.TWINS_OF) != now:
         raise RunError(

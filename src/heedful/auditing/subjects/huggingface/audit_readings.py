@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from heedful.auditing.audit import audit_within
+from heedful.auditing.given_scores import GivenScores
 from heedful.auditing.measuring import AuditOptions
 from heedful.auditing.progress import AuditWatcher
 from heedful.auditing.questions import AuditSettings
 from heedful.auditing.results import Audit, Table
-from heedful.auditing.run_audit import AuditPlan, PreparedAudit, prepare_audit
+from heedful.auditing.run_audit import AuditPlan, NewDocuments, PreparedAudit, prepare_audit
 from heedful.auditing.subjects.huggingface.loading import LoadedTransformer
 from heedful.auditing.subjects.huggingface.ranking import rank_readings, told_by_heads
 from heedful.auditing.subjects.huggingface.readings import ReadingAudits, folders_of
@@ -42,6 +43,11 @@ class PreparedReadings:
     def total(self) -> int:
         """The number of documents that each reading will be audited on, unless a budget ends."""
         return self._first.total
+
+    @property
+    def chosen(self) -> NewDocuments:
+        """The documents that are audited, the same for all readings."""
+        return self._first.chosen
 
     @property
     def _first(self) -> PreparedAudit:
@@ -114,8 +120,12 @@ def prepare_readings(
     every_head: bool = False,
     about: Mapping[str, Any] | None = None,
     twins: Twins | None = None,
+    given: GivenScores | None = None,
 ) -> PreparedReadings:
-    """An audit of every reading on the same documents; a budget is that of all together."""
+    """An audit of every reading on the same documents; a budget is that of all together.
+
+    Scores that were `given` are judged in each of them.
+    """
     plan = plan or AuditPlan()
     bootstrap = plan.settings.bootstrap
     level = 1 - (1 - bootstrap.level) / len(subjects)  # Bonferroni: verdicts hold together
@@ -128,6 +138,7 @@ def prepare_readings(
             each,
             about={**(about or {}), **_described(loaded, name, len(subjects), level)},
             twins=twins,
+            given=given,
         )
         for name, subject in subjects.items()
     }
@@ -142,10 +153,11 @@ def audit_readings(
     *,
     every_head: bool = False,
     about: Mapping[str, Any] | None = None,
+    given: GivenScores | None = None,
 ) -> ReadingAudits:
     """`prepare_readings`, then run them."""
     return prepare_readings(
-        loaded, subjects, documents, plan, every_head=every_head, about=about
+        loaded, subjects, documents, plan, every_head=every_head, about=about, given=given
     ).run()
 
 

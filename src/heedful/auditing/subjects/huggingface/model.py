@@ -28,8 +28,10 @@ from heedful.auditing.subjects.huggingface.attention import (
     check_layers,
     watching,
 )
-from heedful.auditing.subjects.huggingface.output_matrices import output_maps
+from heedful.auditing.subjects.huggingface.blocks import block_lists, passed_blocks
+from heedful.auditing.subjects.huggingface.output_matrices import OutputMap, output_maps
 from heedful.auditing.subjects.huggingface.packing import Packer, Rows
+from heedful.auditing.subjects.huggingface.residuals import attention_sums
 from heedful.auditing.subjects.huggingface.tokenization import (
     PieceBatch,
     PieceCutter,
@@ -37,9 +39,11 @@ from heedful.auditing.subjects.huggingface.tokenization import (
 )
 from heedful.errors import ConfigError
 from heedful.importance.held_layers import unexplained
+from heedful.importance.seen import AttentionSum
 from heedful.model.digest import weights_digest
 from heedful.model.precision import Precision, Rounded
 from heedful.model.pretrained import most_positions
+from heedful.model.randomised import randomised
 from heedful.readouts import Attended, Readout
 from heedful.readouts.base import Squares
 
@@ -48,6 +52,7 @@ CELLS_AT_ONCE = 2**25  # of all attention matrices that are kept at a time
 PROBE = ("some words to find out how the model reads", "two words")
 
 Reads = Literal["first", "last", "all"]
+At = Literal["words", "first layer"]  # where embeddings are taken
 Probabilities = Float[ndarray, "texts classes"]
 
 
@@ -176,18 +181,47 @@ class TransformerModel:
         return weights_digest(self.model)
 
     @cached_property
+    def randomised(self) -> "TransformerModel":
+        """A model of the same kind that has learnt nothing, for all readings."""
+        return TransformerModel(randomised(self.model), self.cutter.tokenizer, self.precision)
+
+    @cached_property
     def squares(self) -> tuple[Squares, ...]:
         """What layers do to the lengths of values; nothing where it cannot be found out."""
+        return tuple(output.squares() for output in self.maps)
+
+    @cached_property
+    def maps(self) -> tuple[OutputMap, ...]:
+        """The output matrices of its layers; nothing where they cannot be found."""
         if self.why_fixed:
             return ()
         batch = self.cutter.pad(self.cutter.encode(PROBE)).to(self.model.device)
-        return tuple(output.squares() for output in output_maps(self.model, batch))
+        return tuple(output_maps(self.model, batch))
+
+    def sums(self, batch: PieceBatch) -> list[AttentionSum]:
+        """What the attention of each layer adds to its states."""
+        return attention_sums(self.model, batch, self.maps, self.layers)
 
     @cached_property
-    def embedding_layer(self) -> nn.Module:
-        """What makes vectors of words and positions; the table of words where there is none."""
-        found = getattr(self.model.base_model, "embeddings", None)
-        return found if isinstance(found, nn.Module) else self.model.get_input_embeddings()
+    def why_no_sums(self) -> str:
+        """Why it cannot be seen what attention adds to states; nothing if it can."""
+        if self.why_no_layers:
+            return self.why_no_layers
+        try:
+            self.sums(self.cutter.pad(self.cutter.encode(PROBE)).to(self.model.device))
+        except CannotWatch as refusal:
+            return str(refusal)
+        return ""
+
+    @cached_property
+    def why_no_gradients(self) -> str:
+        """Why there are no gradients by the embeddings of a text; nothing if there are."""
+        batch = self.cutter.pad(self.cutter.encode(PROBE)).to(self.model.device)
+        with torch.enable_grad(), as_it_was(self.model), self.embedded() as used:
+            self.model(**batch.inputs)
+        if len(used) == 1 and used[0].shape[:2] == batch.is_real.shape:
+            return ""
+        return f"the embeddings of {type(self.model).__name__} are not one vector for each position"
 
     @cached_property
     def hides_words(self) -> bool:
@@ -198,6 +232,8 @@ class TransformerModel:
             return False
         (pieces,) = self.cutter.cut(PROBE[:1])
         numbers, words = pieces.inputs["input_ids"], len(pieces.offsets)
+        if not words:  # a tokenizer that knows none of them
+            return False
         taken = {*numbers, *self.cutter.tokenizer.all_special_ids}
         other = next((n for n in range(len(self.cutter.tokenizer)) if n not in taken), numbers[-1])
         variants = []
@@ -216,10 +252,12 @@ class TransformerModel:
         batch = self.cutter.pad(self.cutter.encode(PROBE)).to(self.model.device)
 
         def run() -> tuple[Tensor, Float[Tensor, "batch classes"]]:
-            with as_it_was(self.model), self.embedded(layer=self.embedding_layer) as used:
+            with as_it_was(self.model), self.embedded(at="first layer") as used:
                 logits = self.model(**batch.inputs).logits
             return used[0], logits
 
+        if self.why_no_gradients:
+            return self.why_no_gradients
         missing = unexplained(self.model, run)
         if missing <= LOOSE.get(self.model.dtype, HALF):
             return ""
@@ -228,6 +266,37 @@ class TransformerModel:
             f"the logits of {type(self.model).__name__} does not add up to them (off by "
             f"{missing:.0%})"
         )
+
+    @cached_property
+    def why_no_layers(self) -> str:
+        """Why its layers cannot be looked into and run one by one; nothing if they can.
+
+        Found out by running each again: it must give the same states again, and others once values
+        are zeroed.
+        """
+        kind = type(self.model).__name__
+        if self.why_fixed or not block_lists(self.model, self.layers):
+            return f"the layers of {kind} cannot be run one by one"
+        batch = self.cutter.pad(self.cutter.encode(PROBE)).to(self.model.device)
+        try:
+            with torch.inference_mode():
+                passed = passed_blocks(self.model, batch, self.layers)
+                again = [torch.equal(one.again(self.model), one.output) for one in passed]
+                moved = [not torch.equal(one.without_value(self.model, 0), one.output)
+                         for one in passed]  # fmt: skip
+        except (
+            CannotWatch,
+            RuntimeError,
+            TypeError,
+            ValueError,
+            AttributeError,
+            LookupError,
+        ) as no:
+            return f"the layers of {kind} cannot be run one by one ({no!s:.80})"
+        if not all(again):
+            return f"the layers of {kind} give other states when they are run again"
+        # Value zeroing that changes nothing would be the same number for every word.
+        return "" if any(moved) else f"{kind} does not mind that values are zeroed"
 
     def is_read(self, batch: PieceBatch) -> Bool[Tensor, "batch positions"]:
         """The positions whose state the classifier reads."""
@@ -240,21 +309,33 @@ class TransformerModel:
 
     @contextmanager
     def embedded(
-        self, change: Callable[[Tensor], Tensor] | None = None, layer: nn.Module | None = None
+        self, change: Callable[[Tensor], Tensor] | None = None, at: At = "words"
     ) -> Iterator[list[Tensor]]:
         """Embeddings that ask for gradients, changed if wanted; they are in the list afterwards.
 
-        Those of words, or the output of the `layer`.
+        Those of words, or what the first layer is given: with positions, normalised.
         """
         seen: list[Tensor] = []
 
-        def ask(module: nn.Module, inputs: Any, output: Tensor) -> Tensor:
-            given = output.detach() if change is None else change(output.detach())
-            seen.append(given.requires_grad_())
+        def asking(given: Tensor) -> Tensor:
+            used = given.detach() if change is None else change(given.detach())
+            seen.append(used.requires_grad_())
             return seen[-1]
 
-        layer = self.model.get_input_embeddings() if layer is None else layer
-        handle = layer.register_forward_hook(ask)
+        def of_output(module: nn.Module, inputs: Any, output: Tensor) -> Tensor:
+            return asking(output)
+
+        def of_input(module: nn.Module, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+            return (asking(inputs[0]), *inputs[1:])
+
+        embeddings = getattr(self.model.base_model, "embeddings", None)
+        blocks = block_lists(self.model, self.layers) if at == "first layer" else []
+        if at == "first layer" and isinstance(embeddings, nn.Module):
+            handle = embeddings.register_forward_hook(of_output)
+        elif blocks:
+            handle = blocks[0][0].register_forward_pre_hook(of_input)
+        else:
+            handle = self.model.get_input_embeddings().register_forward_hook(of_output)
         try:
             yield seen
         finally:

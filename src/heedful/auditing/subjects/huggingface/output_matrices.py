@@ -46,12 +46,16 @@ class OutputMap:
 
         |W v|² = v' (W' W) v,   W: the columns of the output matrix that a head's values meet
         """
+        of_heads = self.columns()
+        return of_heads @ of_heads.transpose(1, 2)
+
+    def columns(self) -> Float[Tensor, "heads size model"]:
+        """What each component of each head's values becomes, in double precision."""
         weight = next(self.linear.parameters())
         with torch.no_grad():
             each = torch.eye(self.heads * self.size, dtype=weight.dtype, device=weight.device)
             columns = self.linear(each) - self.linear(torch.zeros_like(each[:1]))
-            of_heads = columns.double().unflatten(0, (self.heads, self.size))
-            return of_heads @ of_heads.transpose(1, 2)
+            return columns.double().unflatten(0, (self.heads, self.size))
 
 
 def output_maps(model: PreTrainedModel, batch: PieceBatch) -> list[OutputMap]:

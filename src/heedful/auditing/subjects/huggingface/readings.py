@@ -91,7 +91,7 @@ class ReadingAudits:
         for name, place in folders_of(folder, self.audits).items():
             self.audits[name].save(place)
         without_audits = {key: value for key, value in self.to_dict().items() if key != "audits"}
-        RunFolder(folder).write_json(runs.READINGS, without_audits)
+        RunFolder(folder).write_sealed(runs.READINGS, without_audits, [])
 
     def to_html(self, path: str | Path) -> None:
         """Write one report of all readings."""
@@ -101,6 +101,7 @@ class ReadingAudits:
             model = next(iter(self.audits.values())).about["model"]
             ways = counted(len(self.audits), "way")
             write_report(path, self.audits, title=f"{model}: {ways} of reading its attention")
+        RunFolder(Path(path).parent).enter_into_seal(Path(path).name)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data."""

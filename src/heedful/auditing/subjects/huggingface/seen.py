@@ -3,7 +3,7 @@
 Gradients are asked for by the embeddings alone: no parameter gathers any.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 
 import torch
@@ -11,11 +11,23 @@ from torch import Tensor
 
 from heedful.auditing.subjects.base import Judge, Reading, SeenReading
 from heedful.auditing.subjects.huggingface.attention import Watch, as_it_was, watching
+from heedful.auditing.subjects.huggingface.blocks import block_outputs, passed_blocks
 from heedful.auditing.subjects.huggingface.model import TransformerModel
 from heedful.auditing.subjects.huggingface.packing import Rows
 from heedful.auditing.subjects.huggingface.tokenization import PieceBatch
 from heedful.importance.held_layers import layers_held
-from heedful.importance.seen import Held, Part, Pass, PositionScores, Target, TokenScores, Vectors
+from heedful.importance.seen import (
+    AttentionSum,
+    Held,
+    Layers,
+    Part,
+    Pass,
+    PositionScores,
+    Square,
+    Target,
+    TokenScores,
+    Vectors,
+)
 from heedful.readouts import Attended, Readout
 from heedful.readouts.pooling import SPECIAL, sum_over_pieces
 
@@ -72,7 +84,7 @@ class _Packed(Part):
     def run(
         self, change: Callable[[Vectors], Vectors] | None = None, *, held: Held = "nothing"
     ) -> Pass:
-        """Embeddings to logits; with layers held, from the output of the embedding layer."""
+        """Embeddings to logits; with layers held, from what the first layer is given."""
         model, own = self.model.model, list[Tensor]()
 
         def noted(vectors: Vectors) -> Vectors:
@@ -84,8 +96,33 @@ class _Packed(Part):
             "weights": lambda: watching(model, Watch(holds=True, keeps=False)),
             "layers": lambda: layers_held(model),
         }
-        layer = self.model.embedding_layer if held == "layers" else None
-        embedded = self.model.embedded(noted, layer)
+        embedded = self.model.embedded(noted, "first layer" if held == "layers" else "words")
         with torch.enable_grad(), as_it_was(model), around[held](), embedded as used:
             logits = model(**self.batch.inputs).logits
         return Pass(own[0], used[0], logits)
+
+    def layers(self) -> Layers:
+        """One pass, watched."""
+        model, watch = self.model.model, Watch()
+        outputs = block_outputs(model, self.model.layers)
+        embedded = self.model.embedded()
+        with torch.enable_grad(), watching(model, watch), embedded as used, outputs as states:
+            logits = model(**self.batch.inputs).logits
+        is_real, is_read = self.batch.is_real, self.model.is_read(self.batch)
+        return Layers(used[0], states, watch.weights, logits, is_real, is_read)
+
+    def sums(self) -> list[AttentionSum]:
+        """One pass."""
+        return self.model.sums(self.batch)
+
+    def without_values(self) -> Iterator[Square]:
+        """Each layer once for every position."""
+        model, is_real = self.model.model, self.batch.is_real
+        pairs = is_real[:, :, None] & is_real[:, None]
+        with torch.inference_mode():
+            for passed in passed_blocks(model, self.batch, self.model.layers):
+                moved = [
+                    1 - torch.cosine_similarity(passed.without_value(model, p), passed.output, -1)
+                    for p in range(is_real.shape[1])
+                ]
+                yield torch.stack(moved, dim=-1).clamp(min=0) * pairs

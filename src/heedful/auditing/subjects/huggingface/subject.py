@@ -6,6 +6,7 @@ weights: see `attention.Imposition` for what that means.
 """
 
 from collections.abc import Sequence
+from copy import copy
 
 import numpy as np
 import torch
@@ -24,13 +25,14 @@ from heedful.auditing.subjects.base import (
 from heedful.auditing.subjects.huggingface.adversarial import seek
 from heedful.auditing.subjects.huggingface.model import TransformerModel
 from heedful.auditing.subjects.huggingface.seen import SeenTransformer
+from heedful.auditing.subjects.huggingface.sinks import Sinks
 from heedful.auditing.subjects.huggingface.tokenization import PieceBatch, Pieces, shortened
 from heedful.auditing.subjects.variants import KeptWords, OfVariants, Sources
 from heedful.counterfactual.adversarial import Adversarial
 from heedful.errors import ConfigError
 from heedful.importance.seen import Need
 from heedful.readouts import Attended, Readout, readouts
-from heedful.readouts.pooling import pool_to_words
+from heedful.readouts.pooling import pool_to_words, special_share
 from heedful.training.task import Label
 
 NOTHING_TRAINED = "it needs retrained models, and a Hugging Face model is audited as it is"
@@ -41,7 +43,7 @@ REFUSED = {
     "needed": NOTHING_TRAINED,
     "stable": NOTHING_TRAINED,
 }
-GIVEN = frozenset({Need.DELETIONS, Need.WEIGHTS, Need.EMBEDDINGS, Need.OTHER_EMBEDDINGS})
+GIVEN = frozenset({Need.DELETIONS, Need.TEXTS, Need.WEIGHTS})
 
 
 class TransformerSubject(Subject):
@@ -60,9 +62,14 @@ class TransformerSubject(Subject):
         self.model = model
         self.readout = readout
         self.classes = tuple(classes)
+        self.sinks = Sinks(model.cutter.tokenizer)
         held = {
-            Need.HELD_ATTENTION: not model.why_fixed,
+            Need.EMBEDDINGS: not model.why_no_gradients,
+            Need.OTHER_EMBEDDINGS: not model.why_no_gradients,
+            Need.HELD_ATTENTION: not (model.why_fixed or model.why_no_gradients),
             Need.HELD_LAYERS: not model.why_not_decomposed,
+            Need.LAYERS: not model.why_no_layers,
+            Need.SUMS: not model.why_no_sums,
         }
         self.gives = GIVEN | {need for need, is_given in held.items() if is_given}
 
@@ -74,10 +81,15 @@ class TransformerSubject(Subject):
             f"{readouts.name_of(self.readout)} takes the lengths of values as they are: the matrix "
             f"that {type(self.model.model).__name__} sends them through was not found"
         )
-        why_not = self.model.why_not_decomposed
+        no_gradients, no_sums = self.model.why_no_gradients, self.model.why_no_sums
+        why_not, no_layers = self.model.why_not_decomposed, self.model.why_no_layers
         return (
             *((plain,) if is_plain else ()),
+            *((f"gradients are not available: {no_gradients}",) if no_gradients else ()),
             *((f"decomposition is not available: {why_not}",) if why_not else ()),
+            *((f"readings of its layers are not available: {no_layers}",) if no_layers else ()),
+            *((f"alti is not available: {no_sums}",) if no_sums and not no_layers else ()),
+            *(f"read by {readouts.name_of(self.readout)}, {one}" for one in self.sinks.notes),
             *self.model.rounded.notes,
             *self.model.packer.notes,
         )
@@ -95,6 +107,14 @@ class TransformerSubject(Subject):
     def replacement(self) -> str:
         """The mask of its tokenizer, or its unknown word."""
         return self.model.cutter.replacement
+
+    @property
+    def randomised(self) -> "TransformerSubject":
+        """The same with random weights in it."""
+        other = copy(self)
+        other.model = self.model.randomised
+        other.sinks = Sinks(self.model.cutter.tokenizer)
+        return other
 
     @property
     def masking(self) -> Judge | None:
@@ -117,20 +137,25 @@ class TransformerSubject(Subject):
         words = max(1, *(len(some.offsets) for some in pieces))
 
         def readout(attended: Attended, batch: PieceBatch) -> Tensor:
-            return pool_to_words(self.readout(attended), batch.word_of, words)
+            weights = self.readout(attended)
+            self.sinks.add(weights, batch)
+            on_words = pool_to_words(weights, batch.word_of, words)
+            return torch.cat([on_words, special_share(weights, batch.word_of)[:, None]], dim=1)
 
         rows, probabilities = self.model.attend(
             pieces, readout, self.readout.needs_gradients, self.readout.needs_values
         )
         counts = np.array([len(some.offsets) for some in pieces])
+        read = torch.stack(rows).numpy()
         return Reading(
             texts=tuple(texts),
             is_token=np.arange(words) < counts[:, None],
-            weights=torch.stack(rows).numpy(),
+            weights=read[:, :-1],
             probabilities=probabilities,
             offsets=tuple(some.offsets for some in pieces),
             inner=pieces,
             cut=sum(some.is_cut for some in pieces),
+            on_special=read[:, -1],
         )
 
     def predict_kept(self, reading: Reading, document: Sources, is_kept: KeptWords) -> OfVariants:

@@ -40,6 +40,8 @@ class Pieces:
 
     def with_hidden(self, is_hidden: Bool[ndarray, " words"]) -> "Pieces":
         """The same, with some words hidden from attention; special positions never are."""
+        if not len(self.offsets):
+            return self
         is_seen = (self.word_of == SPECIAL) | ~is_hidden[np.maximum(self.word_of, 0)]
         mask = np.where(is_seen, self.inputs["attention_mask"], 0).tolist()
         return replace(self, inputs={**self.inputs, "attention_mask": mask})

@@ -25,7 +25,7 @@ def given(reader: ModuleReader, trace: ModuleTrace) -> frozenset[Need]:
             "decide should be a function of tensors that gradients can pass through. Is it under "
             "torch.no_grad, or does it go through numpy?"
         )
-    always = {Need.DELETIONS, Need.DECISIONS, Need.WEIGHTS}
+    always = {Need.DELETIONS, Need.DECISIONS, Need.WEIGHTS, Need.TEXTS}
     if trace.states.requires_grad:
         always.add(Need.STATES)
     if trace.embedded is None:

@@ -1,0 +1,102 @@
+"""Scores that somebody else computed, judged beside a model's own readings; and ours for others.
+
+file or object ──> GivenScores ── subject, documents ──> a measure more, on the scored documents
+subject, texts ──> ScoredText, … ──> file
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from heedful.auditing.subjects.base import AnySubject, Subject
+from heedful.errors import DataError, counted
+from heedful.importance.attributions import Attributions, ScoredText, read_attributions
+from heedful.text.documents import Documents
+
+GIVEN = "given"  # among the facts about an audit: the names of the measures that were given
+CHARACTERS_AT_ONCE = 16_384  # of texts that are scored together
+
+
+@dataclass(frozen=True)
+class GivenScores:
+    """Attributions that an audit judges; none where nothing was given."""
+
+    attributions: tuple[Attributions, ...] = ()
+
+    @classmethod
+    def read(cls, given: object) -> "GivenScores":
+        """From a file, an object (see `read_attributions`), or a list of files; None: nothing."""
+        if given is None:
+            return cls()
+        if isinstance(given, cls):
+            return given
+        parts: list[object] = [given]
+        if isinstance(given, list | tuple) and all(isinstance(one, str) for one in given):
+            parts = list(given)
+        found = [named for part in parts for named in read_attributions(part)]
+        names = [one.name for one in found]
+        if twice := {name for name in names if names.count(name) > 1}:
+            raise DataError(
+                f"two of the given methods are called {sorted(twice)[0]!r}: name them differently."
+            )
+        return cls(tuple(replace(one, name=f"{GIVEN} {one.name}") for one in found))
+
+    @property
+    def names(self) -> list[str]:
+        """Of the measures, as the audit calls them."""
+        return [one.name for one in self.attributions]
+
+    def on(self, documents: Documents) -> tuple[Documents, int]:
+        """The documents that have scores, and how many have none; refused if none has any."""
+        has_scores = [all(one.covers(d.text) for one in self.attributions) for d in documents]
+        kept = np.flatnonzero(has_scores).tolist()
+        if not kept:
+            one = next(one for one in self.attributions if not one.covers(documents[0].text))
+            scored = next(iter(one.by_text.values()))
+            raise DataError(
+                f"none of {counted(len(documents), 'document')} has the text of one with given "
+                f"scores. The first document is {documents[0].text!r:.60}; the first text of "
+                f"{one.name} is {scored.text!r:.60}."
+            )
+        return documents.take(kept), len(documents) - len(kept)
+
+    def beside(self, subject: AnySubject) -> AnySubject:
+        """The subject with these scores among its measures."""
+        classes = tuple(map(str, subject.classes))
+        named = [replace(one, classes=classes) for one in self.attributions]
+        return subject.with_measures([*subject.further.values(), *named])
+
+
+def scored_texts(
+    subject: Subject, texts: Sequence[str], measures: Sequence[str]
+) -> Iterator[ScoredText]:
+    """What a subject's measures say of each word of some texts, by measure; to be written."""
+    classes = tuple(map(str, subject.classes))
+    for some in _batches(texts):
+        reading = subject.read(some)
+        prediction = reading.prediction.tolist()
+        for measure in measures:
+            scores = subject.importance(reading, measure)
+            for row, (text, offsets) in enumerate(zip(reading.texts, reading.offsets, strict=True)):
+                count = int(reading.is_token[row].sum())
+                yield ScoredText(
+                    text,
+                    np.asarray(offsets[:count], dtype=np.int64).reshape(-1, 2),
+                    scores[row, :count],
+                    measure,
+                    classes,
+                    classes[prediction[row]],
+                )
+
+
+def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
+    """Texts in their order, as many as are read together."""
+    some: list[str] = []
+    for text in texts:
+        if some and sum(map(len, some)) + len(text) > CHARACTERS_AT_ONCE:
+            yield some
+            some = []
+        some.append(text)
+    if some:
+        yield some

@@ -1,0 +1,207 @@
+"""Scores of words or tokens that somebody else computed, as one more measure of importance.
+
+    file or object ── format ──> ScoredText, … ──> Attributions ── a model's words ──> scores
+
+Scores are aligned to the words of a model by characters of the text: a word's score is the sum of
+those of its parts, and a part that covers several words is shared out by characters.
+"""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from numpy import ndarray
+
+from heedful.errors import DataError, counted
+from heedful.importance.attributions.placing import NotInText, is_blank, place_tokens
+from heedful.importance.base import Importance
+from heedful.importance.seen import Need, Seen, TokenScores
+
+USUAL_NAME = "attributions"
+Offsets = Int[ndarray, "parts 2"]
+
+
+@dataclass(frozen=True)
+class ScoredText:
+    """A text and the scores of its parts: words, or tokens of any tokenizer."""
+
+    text: str
+    offsets: Offsets  # first character and one past the last; (0, 0): of no place in the text
+    scores: Float[ndarray, "..."]  # for one class, or for each of them
+    method: str = USUAL_NAME
+    classes: tuple[str, ...] = ()  # of the columns of scores, or all that the target is one of
+    target: str | int | None = None  # the class that is explained; None: not said
+    where: str = ""  # it comes from, for messages
+
+    def __post_init__(self) -> None:
+        if self.scores.ndim not in (1, 2) or len(self.scores) != len(self.offsets):
+            raise self.error(
+                f"expected a score for each of {counted(len(self.offsets), 'token')}, got "
+                f"an array of {' × '.join(map(str, self.scores.shape))}"
+            )
+        if not np.isfinite(self.scores).all():
+            raise self.error("every score should be a finite number")
+        start, end = self.offsets[:, 0], self.offsets[:, 1]
+        if not ((start >= 0) & (start <= end) & (end <= len(self.text))).all():
+            raise self.error("the places of its words lie outside of the text")
+
+    @classmethod
+    def of_tokens(
+        cls,
+        text: str,
+        tokens: Sequence[str],
+        scores: object,
+        *,
+        method: str = USUAL_NAME,
+        classes: Sequence[str] = (),
+        target: str | int | None = None,
+        where: str = "",
+    ) -> "ScoredText":
+        """From tokens in their order, which are sought in the text."""
+        numbers = as_numbers(scores, where)
+        try:
+            offsets = place_tokens(text, tokens)
+        except NotInText as refusal:
+            raise DataError(f"{where} ({text!r:.60}): {refusal}. {ADVICE}") from None
+        return cls(text, offsets, numbers, method, tuple(classes), target, where)
+
+    def error(self, what: str) -> DataError:
+        """A refusal that names the document."""
+        return DataError(f"{self.where} ({self.text!r:.60}): {what}.")
+
+    def on(self, text: str) -> "ScoredText":
+        """The same on a text that differs in case or white space only."""
+        if text == self.text:
+            return self
+        parts = [self.text[start:end] for start, end in self.offsets.tolist()]
+        try:
+            return replace(self, text=text, offsets=place_tokens(text, parts))
+        except NotInText as refusal:
+            raise self.error(f"it does not fit the document {text!r:.60}: {refusal}") from None
+
+    def of_class(self, number: int, classes: Sequence[str]) -> Float[ndarray, " parts"]:
+        """The scores for one class of a model."""
+        if self.scores.ndim == 2:
+            return self.scores[:, self._column(number, classes)]
+        target = self.target
+        if isinstance(target, str) and target not in classes and target.isdigit():
+            target = int(target)
+        explained = classes.index(target) if target in classes else target
+        if explained is not None and explained != number:
+            raise self.error(
+                f"its scores explain the class {self.target!r}, and the model predicts "
+                f"{classes[number]!r}. Give scores for the predicted class, or for every class"
+            )
+        return self.scores
+
+    def _column(self, number: int, classes: Sequence[str]) -> int:
+        if set(self.classes) == set(classes):
+            return self.classes.index(classes[number])
+        if self.scores.shape[1] != len(classes):
+            raise self.error(
+                f"it has scores for {self.scores.shape[1]} classes, and the model has "
+                f"{len(classes)}: {', '.join(classes)}"
+            )
+        return number
+
+
+ADVICE = "Give offsets (first character, one past the last) of every word or token."
+
+
+@dataclass(frozen=True)
+class Attributions(Importance):
+    """The scores of one method for some texts; for others there are none."""
+
+    needs = frozenset({Need.TEXTS})
+    name: str
+    by_text: dict[str, ScoredText]  # by `text_key`
+    classes: tuple[str, ...] = ()  # of the model, once it is known
+    uncovered: dict[str, int] = field(default_factory=dict, compare=False)  # words without a score
+
+    @classmethod
+    def grouped(cls, texts: Iterable[ScoredText]) -> "list[Attributions]":
+        """One for each method; two different scores for the same text are refused."""
+        methods: dict[str, dict[str, ScoredText]] = {}
+        for one in texts:
+            known = methods.setdefault(one.method, {})
+            before = known.setdefault(text_key(one.text), one)
+            if not np.array_equal(before.scores, one.scores):
+                raise one.error(f"there are other scores for the same text in {before.where}")
+        return [cls(name, known) for name, known in methods.items()]
+
+    @property
+    def is_signed(self) -> bool:  # type: ignore[override]
+        """Whether a score may be negative: else they say nothing of the side of a word."""
+        return any((one.scores < 0).any() for one in self.by_text.values())
+
+    @cached_property
+    def digest(self) -> str:  # type: ignore[override]
+        """A word that changes with any score."""
+        found = hashlib.sha256()
+        for key, one in sorted(self.by_text.items()):
+            found.update(key.encode("utf-8", "surrogatepass"))
+            found.update(one.offsets.tobytes() + np.ascontiguousarray(one.scores).tobytes())
+        return found.hexdigest()[:16]
+
+    @property
+    def notes(self) -> tuple[str, ...]:  # type: ignore[override]
+        """What a reader should know of how they were aligned, in sentences."""
+        if not self.uncovered:
+            return ()
+        texts, words = counted(len(self.uncovered), "document"), sum(self.uncovered.values())
+        return (f"{self.name}: {counted(words, 'word')} of {texts} without a score, taken for 0",)
+
+    def covers(self, text: str) -> bool:
+        """Whether there are scores for a text."""
+        return text_key(text) in self.by_text
+
+    def of(self, seen: Seen) -> TokenScores:
+        """The scores of the words that a model reads; see the module."""
+        found = np.zeros(tuple(seen.is_token.shape))
+        counts = seen.is_token.sum(dim=1).tolist()
+        rows = zip(seen.texts, seen.offsets, counts, seen.target.tolist(), strict=True)
+        for row, (text, offsets, count, target) in enumerate(rows):
+            found[row, :count] = self.of_words(text, offsets[:count], target)
+        return torch.from_numpy(found)
+
+    def of_words(
+        self, text: str, words: Int[ndarray, "words 2"], target: int
+    ) -> Float[ndarray, " words"]:
+        """Those of one text, for a class of the model."""
+        if (scored := self.by_text.get(text_key(text))) is None:
+            raise DataError(f"{self.name} has no scores for the document {text!r:.60}.")
+        scored = scored.on(text)
+        shares = overlaps(scored.offsets, words)
+        is_covered = (shares > 0).any(axis=0)
+        if len(words) and not is_covered.any():
+            raise scored.error("no score stands on any word that the model reads")
+        if missing := int((~is_covered).sum()):
+            self.uncovered[text_key(text)] = missing
+        return scored.of_class(target, self.classes) @ shares
+
+
+def overlaps(parts: Offsets, words: Int[ndarray, "words 2"]) -> Float[ndarray, "parts words"]:
+    """The share of each part, in characters, that lies on each word; 0 outside of all words."""
+    start = np.maximum(parts[:, None, 0], words[None, :, 0])
+    end = np.minimum(parts[:, None, 1], words[None, :, 1])
+    shared = np.maximum(end - start, 0).astype(np.float64)
+    return shared / np.maximum(shared.sum(axis=1, keepdims=True), 1)
+
+
+def text_key(text: str) -> str:
+    """The same for texts that differ in case, white space or signs that are not seen."""
+    return "".join(letter for letter in text.casefold() if not is_blank(letter))
+
+
+def as_numbers(given: object, where: str) -> Float[ndarray, "..."]:
+    """Scores as an array."""
+    if isinstance(given, torch.Tensor):
+        given = given.detach().cpu().double().numpy()
+    try:
+        return np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError(f"{where}: expected numbers as scores, got {given!r:.60}.") from None

@@ -1,0 +1,123 @@
+"""Files and objects to attributions, and back to files: each format is asked whether it fits."""
+
+import dataclasses
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from heedful.errors import DataError, UsageError
+from heedful.importance.attributions.base import Attributions, ScoredText
+from heedful.importance.attributions.formats import AttributionFormat, Row, formats
+from heedful.text.files import decode, read_rows
+
+
+def read_attributions(given: object) -> list[Attributions]:
+    """The scores in a file or an object, by method.
+
+    An object is a SHAP `Explanation`, a ferret `Explanation` or a list of them, a table with
+    columns text, words and scores, a mapping with Captum's arrays and their tokens, `Attributions`,
+    or `ScoredText`s.
+    """
+    if isinstance(given, Attributions):
+        return [given]
+    if isinstance(given, ScoredText):
+        return Attributions.grouped([given])
+    if isinstance(given, str | Path):
+        texts = list(_of_file(Path(given)))
+    else:
+        texts = list(_of_object(given))
+    if not texts:
+        raise DataError(f"{given!r:.60} holds no scores.")
+    return Attributions.grouped(texts)
+
+
+def write_attributions(texts: Sequence[ScoredText], path: str | Path, format: str) -> None:
+    """Write scores in one of the formats (`heedful list formats`)."""
+    check_file(path, format)
+    formats.make(format).write(texts, Path(path))
+
+
+def check_file(path: str | Path, format: str) -> None:
+    """Refuse a file that cannot be written in a format: by its name, or for want of a folder."""
+    chosen, place = formats.make(format), Path(path)
+    if not place.absolute().parent.is_dir():
+        raise UsageError(f"no folder {place.parent} to write {place.name} into.")
+    if not place.name.lower().endswith(chosen.endings):
+        raise UsageError(
+            f"files of the format {format} end in {' or '.join(chosen.endings)}, not as "
+            f"{place.name} does."
+        )
+
+
+def _of_file(path: Path) -> Iterator[ScoredText]:
+    for number, row in _rows(path):
+        yield from _of_row(row, f"{path.name}, row {number}", path.parent)
+
+
+def _rows(path: Path) -> Iterator[tuple[int, Row]]:
+    ending = path.suffix.lower()
+    if not path.is_file() or ending not in (".json", ".npz"):
+        return iter(read_rows(path))
+    if ending == ".json":
+        try:
+            whole = json.loads(decode(path.read_bytes(), path))
+        except ValueError:
+            return iter(read_rows(path))  # objects in lines, or a refusal that names the line
+        return iter(enumerate(whole if isinstance(whole, list) else [whole], start=1))
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            return iter([(1, {name: arrays[name] for name in arrays.files})])
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path} is not a file of numpy arrays without pickles: {error}.") from None
+
+
+def _of_object(given: object) -> Iterator[ScoredText]:
+    if isinstance(given, list | tuple):
+        for number, one in enumerate(given, start=1):
+            if isinstance(one, ScoredText):
+                yield one
+            else:
+                yield from _of_row(_fields(one), f"attributions, item {number}", Path())
+        return
+    if hasattr(given, "to_dict") and hasattr(given, "columns"):  # a table of pandas
+        records = given.to_dict("records")
+        yield from _of_object(records)
+        return
+    yield from _of_row(_fields(given), "attributions", Path())
+
+
+def _fields(given: object) -> Row:
+    """What a format reads of an object: its columns, or its fields."""
+    if isinstance(given, Mapping):
+        return given
+    if hasattr(given, "values") and hasattr(given, "data"):  # an Explanation of SHAP
+        names = ("values", "data", "output_names")
+        return {name: getattr(given, name, None) for name in names}
+    if dataclasses.is_dataclass(given):
+        return vars(given)
+    raise DataError(
+        f"{type(given).__name__} holds no attributions that can be read. Give a file, a SHAP or "
+        "ferret Explanation, a table with the columns text, words and scores, or a mapping with "
+        "texts, tokens and attributions (docs/attributions.md)."
+    )
+
+
+def _of_row(row: Any, where: str, folder: Path) -> Iterator[ScoredText]:
+    if not isinstance(row, Mapping):
+        raise DataError(f"{where}: expected an object, got {row!r:.60}.")
+    return _format_of(row, where).read(row, where, folder)
+
+
+def _format_of(row: Row, where: str) -> AttributionFormat:
+    for name in formats:
+        one = formats.make(name)
+        if one.fits(row):
+            return one
+    raise DataError(
+        f"{where}: its fields ({', '.join(map(str, list(row)[:8]))}) are those of no known format "
+        f"({', '.join(formats)}). Expected at least text, words or tokens, and scores; see "
+        "docs/attributions.md."
+    )
