@@ -9,7 +9,15 @@ from heedful.auditing.questions import audit_tests, questions
 from heedful.calibration.built import BuiltModel
 from heedful.calibration.calibrate import cells_of_zoo
 from heedful.calibration.pictures import Picture
-from heedful.calibration.zoo import QUANTITIES, Truth, in_words, is_within, read_zoo, truth_by_doses
+from heedful.calibration.zoo import (
+    BESIDE_TRAINED,
+    QUANTITIES,
+    Truth,
+    in_words,
+    is_within,
+    read_zoo,
+    truth_by_doses,
+)
 from heedful.errors import ConfigError
 from heedful.model.build import build_model
 
@@ -123,6 +131,15 @@ def test_a_model_of_every_kind_can_be_built_and_no_two_are_the_same():
         assert cell.audit is not None
         assert cell.audit.deep == member.is_deep
         assert [request.spec for request in cell.analyse] == ["evidence"]
+
+
+def test_exact_models_beside_a_trained_one_come_once_for_each_seed_of_it():
+    once, twice = list(ZOO.exact_members()), list(ZOO.exact_members(2))
+    beside = [member for member in once if member.exact.architecture in BESIDE_TRAINED]
+    assert len(twice) == len(once) + len(beside)
+    assert {member.seed for member in twice if member in once} == {0, 1}
+    again = [member for member in twice if member.seed == 2]
+    assert [member.name for member in again] == [f"{member.name}, seed 2" for member in beside]
 
 
 every_exact = pytest.mark.parametrize("kind", ZOO.exact, ids=lambda kind: kind.name)

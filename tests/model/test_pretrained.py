@@ -314,8 +314,8 @@ def test_minilm_reads_as_transformers_does():
     batch = Batches(tokenizer.encode([text])).whole()
     from transformers import AutoTokenizer
 
-    own = AutoTokenizer.from_pretrained(pretrained._minilm_folder())
-    itself = AutoModel.from_pretrained(pretrained._minilm_folder()).eval()
+    own = AutoTokenizer.from_pretrained(pretrained.minilm_folder())
+    itself = AutoModel.from_pretrained(pretrained.minilm_folder()).eval()
     inputs = own(text, return_tensors="pt")
     assert own.convert_ids_to_tokens(inputs["input_ids"][0])[:5] == [
         "[CLS]", "an", "un", "##watch", "##able"

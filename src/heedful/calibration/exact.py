@@ -10,6 +10,7 @@ from typing import Any
 from heedful.auditing.subjects.base import Architecture
 from heedful.calibration.built import BuiltModel
 from heedful.calibration.pictures import Picture
+from heedful.calibration.planted_transformers import Base
 
 PLACED: tuple[Architecture, ...] = ("transformer",)  # whose own attention says nothing known
 
@@ -23,6 +24,7 @@ class Exact:
     model: BuiltModel = field(default_factory=BuiltModel)  # behind a module or a function
     picture: Picture = field(default_factory=Picture)
     doses: Mapping[str, float] = field(default_factory=dict)  # that are known from the kind alone
+    base: Base = "tiny-bert"  # of the Transformer behind it
 
 
 def read_exact(plain: Mapping[str, Any]) -> Exact:
@@ -34,4 +36,5 @@ def read_exact(plain: Mapping[str, Any]) -> Exact:
         BuiltModel(**plain["model"]),
         Picture(**picture),
         dict(plain["doses"]),
+        plain["base"],
     )

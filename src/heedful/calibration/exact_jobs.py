@@ -22,7 +22,7 @@ from heedful.auditing.subjects.modules.subject import ModuleSubject
 from heedful.calibration.built import BuiltAdapter
 from heedful.calibration.exact import Exact, read_exact
 from heedful.calibration.pictures import evidence_of, pictured
-from heedful.calibration.tiny_bert import train_tiny_bert
+from heedful.calibration.planted_transformers import Base, train_transformer
 from heedful.jobs.job import Job, Tell
 from heedful.readouts import readouts
 from heedful.runs import RunFolder, folder_name
@@ -32,7 +32,6 @@ from heedful.training.task import find_corpus
 from heedful.training.trained import Trained, WordWeights
 
 TRUTH = "truth.json"
-BERT = "bert"  # names of the jobs that train one begin so
 
 
 def exact_job(
@@ -48,16 +47,19 @@ def exact_job(
     return Job(name, audit_exact, arguments, after, beside={"behind": behind})
 
 
-def bert_job(data: str, seed: int) -> Job:
-    """The job that trains a small BERT on a corpus."""
-    name = folder_name(f"{BERT}-{data}-seed{seed}".replace(":", "-").replace("=", "-"))
-    return Job(name, train_bert, {"data": data, "seed": seed})
+def transformer_job(data: str, base: Base, seed: int, *, needs_all: bool) -> Job:
+    """The job that trains a Transformer on a corpus."""
+    name = folder_name(f"{base}-{data}-seed{seed}".replace(":", "-").replace("=", "-"))
+    arguments = {"data": data, "base": base, "seed": seed, "needs_all": needs_all}
+    return Job(name, train_behind, arguments)
 
 
-def train_bert(folder: Path, tell: Tell, *, data: str, seed: int) -> None:
+def train_behind(
+    folder: Path, tell: Tell, *, data: str, base: Base, seed: int, needs_all: bool
+) -> None:
     """Train it in its folder."""
-    tell(0.0, "training a small BERT")
-    train_tiny_bert(folder, find_corpus(data), seed)
+    tell(0.0, f"training a Transformer ({base})")
+    train_transformer(folder, find_corpus(data), base, seed, needs_all=needs_all)
 
 
 def audit_exact(

@@ -18,6 +18,7 @@ from heedful.auditing.subjects.base import Architecture
 from heedful.calibration.built import BuiltModel
 from heedful.calibration.exact import PLACED, Exact
 from heedful.calibration.pictures import Picture
+from heedful.calibration.planted_transformers import BASES, Base
 from heedful.config import from_plain
 from heedful.errors import ConfigError
 
@@ -75,6 +76,7 @@ class Setting:
     noise: float = 0.0  # share of documents with another label's evidence
     classes: int = 2
     language: Literal["made up", "real"] = "made up"
+    needs_all: bool = False  # whether no word of the evidence says anything without the others
 
     @property
     def has_one_word(self) -> bool:
@@ -139,6 +141,7 @@ class ExactKind:
     values: tuple[float, ...] = ()
     doses: Mapping[str, float] = field(default_factory=dict)  # known; `vary` may be one of them
     lies: Lies | None = None  # None: as the doses say
+    base: Base = "tiny-bert"  # what a Transformer behind it is trained from
     quick: tuple[str, ...] = ()  # settings of the quick zoo
     quick_values: tuple[float, ...] = ()
 
@@ -159,6 +162,7 @@ class ExactKind:
             yield f"{self.name} {value:g}", model, picture
 
 
+BESIDE_TRAINED: tuple[Architecture, ...] = ("classifier", "transformer")
 PICTURE_FIELDS = ("false_share", "false_classes", "wrong", "is_placed")
 
 
@@ -169,11 +173,13 @@ class ExactMember:
     kind: ExactKind
     setting: Setting
     exact: Exact
+    seed: int = 0  # of the trained model behind it, the first unnamed; 0: there is none
 
     @property
     def name(self) -> str:
         """What a person calls it."""
-        return f"{self.exact.name}, {self.setting.name}, {self.exact.architecture}"
+        seeded = f", seed {self.seed}" if self.seed > 1 else ""
+        return f"{self.exact.name}, {self.setting.name}, {self.exact.architecture}{seeded}"
 
     def lies(self, doses: Mapping[str, float]) -> Lies:
         """Whether its pictures lie, by its doses."""
@@ -223,8 +229,8 @@ class Zoo:
                         is_deep = may_be_deep and number == 0
                         yield Member(kind, setting, self.first_seed + number, is_deep)
 
-    def exact_members(self, *, is_quick: bool = False) -> Iterator[ExactMember]:
-        """The exact models, kind by kind."""
+    def exact_members(self, seeds: int = 1, *, is_quick: bool = False) -> Iterator[ExactMember]:
+        """The exact models, kind by kind; those beside a trained model once for each seed of it."""
         for kind in self.exact:
             for setting in self.settings:
                 if setting.name not in (kind.quick if is_quick else kind.settings):
@@ -234,9 +240,13 @@ class Zoo:
                         placed = {"is_placed": True} if architecture in PLACED else {}
                         shown = Picture(**{**_tuples(picture), **placed})
                         exact = Exact(
-                            name, architecture, BuiltModel(**model), shown, kind.known(model)
-                        )
-                        yield ExactMember(kind, setting, exact)
+                            name, architecture, BuiltModel(**model), shown, kind.known(model),
+                            kind.base,
+                        )  # fmt: skip
+                        is_beside = architecture in BESIDE_TRAINED
+                        for number in range(seeds if is_beside else 1):
+                            seed = self.first_seed + number if is_beside else 0
+                            yield ExactMember(kind, setting, exact, seed)
 
 
 @cache
@@ -246,8 +256,9 @@ def read_zoo() -> Zoo:
     plain = tomllib.loads(said)
     settings = tuple(from_plain(Setting, one, "setting: ") for one in plain["settings"])
     names = tuple(setting.name for setting in settings)
+    alone = tuple(setting.name for setting in settings if not setting.needs_all)
     by_name = {one["name"]: one for one in plain["kinds"]}
-    kinds = tuple(_kind(_whole(one, by_name), names) for one in plain["kinds"])
+    kinds = tuple(_kind(_whole(one, by_name), names, alone) for one in plain["kinds"])
     digest = sha256(said.encode()).hexdigest()[:12]
     exact = tuple(_exact(one, names) for one in plain["exact"])
     return Zoo(plain["version"], plain["shared"], plain["audit"], settings, kinds, exact, digest)
@@ -280,14 +291,17 @@ def _exact(plain: Mapping[str, Any], settings: tuple[str, ...]) -> ExactKind:
     if strangers:
         raise ConfigError(f"exact kind {plain['name']!r}: nothing is known of {sorted(strangers)}.")
     kind = ExactKind(**_tuples(plain))
+    if kind.base not in BASES:
+        raise ConfigError(f"exact kind {kind.name!r}: no Transformer is made from {kind.base!r}.")
     for name in (*kind.settings, *kind.quick):
         if name not in settings:
             raise ConfigError(f"kind {kind.name!r} names a setting {name!r} that is not there.")
     return kind
 
 
-def _kind(plain: Mapping[str, Any], settings: tuple[str, ...]) -> Kind:
-    chosen = settings if plain["settings"] == "all" else tuple(plain["settings"])
+def _kind(plain: Mapping[str, Any], settings: tuple[str, ...], alone: tuple[str, ...]) -> Kind:
+    """A kind; "all" settings are those in which each word of the evidence says the label alone."""
+    chosen = alone if plain["settings"] == "all" else tuple(plain["settings"])
     for name in (*chosen, *plain.get("deep", ()), *plain.get("quick", ())):
         if name not in settings:
             raise ConfigError(f"kind {plain['name']!r} names a setting {name!r} that is not there.")

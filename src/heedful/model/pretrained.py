@@ -49,7 +49,7 @@ class PretrainedSource:
         """The model in a local folder, of that name on the hub, or `minilm` from its package."""
         from transformers import AutoConfig, AutoModel, AutoTokenizer
 
-        source = HubSource(_minilm_folder() if name == MINILM else name)
+        source = HubSource(minilm_folder() if name == MINILM else name)
         config = source.fetch("config", AutoConfig.from_pretrained)
         _check_kind(name, config)
         tokenizer = source.fetch("tokenizer", AutoTokenizer.from_pretrained)
@@ -225,7 +225,8 @@ def word_table(model: "PreTrainedModel") -> Float[Tensor, "vocabulary width"]:
     return cast(Tensor, model.get_input_embeddings().weight).detach().clone()
 
 
-def _minilm_folder() -> str:
+def minilm_folder() -> str:
+    """Where the package that carries MiniLM keeps it."""
     found = find_spec(MINILM_PACKAGE)
     if found is None or found.origin is None:
         raise EnvironmentFailure(
