@@ -12,34 +12,12 @@ import heedful
 
 SOURCE = Path(heedful.__file__).parent
 ORDER = [
-    *(
-        "errors",
-        "visible",
-        "heatmap",
-        "terminal",
-        "progress",
-        "interruption",
-        "storage",
-        "config",
-        "records",
-    ),
-    *("seals", "intervals", "registry", "runs", "verification"),
+    *("errors", "visible", "heatmap", "terminal", "progress", "interruption", "storage", "config"),
+    *("records", "seals", "intervals", "registry", "runs", "verification"),
     *("text", "model", "training"),
     *("jobs", "importance", "counterfactual", "readouts", "auditing", "analysis"),
-    *(
-        "sweeps",
-        "papers",
-        "calibration",
-        "plots",
-        "notebook",
-        "report",
-        "integrations",
-        "estimator",
-        "api",
-        "web",
-        "cli",
-    ),
-    "__main__",
+    *("sweeps", "papers", "calibration", "plots", "notebook", "report", "estimator", "api"),
+    *("integrations", "web", "cli", "__main__"),
 ]
 
 
