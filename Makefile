@@ -6,7 +6,7 @@ export HEEDFUL_DATA ?= $(abspath $(wildcard ../shared/data))
 export HEEDFUL_VECTORS ?= $(abspath $(wildcard ../shared/vectors/glove.100d.txt.gz))
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test test-browser test-workers test-slow lint check harden harden-short calibration evidence evidence-page clean
+.PHONY: demo test test-browser test-workers test-slow lint check package docs harden harden-short calibration evidence evidence-page clean
 
 demo: .venv/installed
 	$(BIN)/heedful demo
@@ -32,6 +32,17 @@ lint: .venv/installed-dev
 	$(BIN)/mypy
 
 check: lint test test-browser test-workers
+
+# The wheel and the source archive, checked, and used from an environment of their own.
+package: .venv/installed-dev
+	rm -rf dist build
+	$(BIN)/python -m build --no-isolation --outdir dist > /dev/null
+	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/python -m tools.package dist
+
+# The site of docs/, in site/; a broken link or a page that no menu names is an error.
+docs: .venv/installed-dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 # Kills, mutated files and command lines, full disks, power cuts, two writers, hostile texts.
 harden: .venv/installed-dev
@@ -62,7 +73,7 @@ evidence-page: .venv/installed
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(PIP) -e .
+	$(PIP) -e '.[web,demo]'
 	touch $@
 
 .venv/installed-dev: .venv/installed

@@ -10,11 +10,17 @@ from types import ModuleType
 import pytest
 
 from heedful.auditing.questions import audit_tests
+from heedful.cli.app import app
 from heedful.readouts import readouts
 from tests.test_layering import ORDER
+from tools import site
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs/howto").glob("*.md")),
+]
 NUMBERS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
 
 
@@ -68,6 +74,28 @@ def test_the_audit_page_has_the_controls_of_every_test():
         assert test.ceiling in page, test.name
 
 
-def test_the_readme_says_how_many_readings_are_audited():
+def test_docs_say_how_many_readings_are_audited():
     number = NUMBERS[len(readouts.audited)]
-    assert f"{number} ways to read its attention" in (ROOT / "README.md").read_text()
+    assert f"{number} ways to read its attention" in (ROOT / "docs/commands.md").read_text()
+    assert f"of {number} readings of its attention" in (ROOT / "README.md").read_text()
+
+
+def test_pages_that_are_made_of_the_package_are_up_to_date():
+    for name, text in site.pages().items():
+        assert (ROOT / "docs" / name).read_text() == text, "python -m tools.site writes it again"
+
+
+def test_every_command_is_on_the_page_of_commands():
+    page = (ROOT / "docs/commands.md").read_text()
+    names = [command.name for command in app.registered_commands]
+    names += [group.name for group in app.registered_groups]
+    assert len(names) > 15
+    for name in names:
+        assert f"| `heedful {name}" in page, name
+
+
+def test_links_between_files_lead_somewhere():
+    for page in (*PAGES, ROOT / "CONTRIBUTING.md"):
+        for link in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text()):
+            if not link.startswith(("http", "mailto")):
+                assert (page.parent / link).exists(), f"{page.name}: {link}"

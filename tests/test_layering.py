@@ -12,12 +12,12 @@ import heedful
 
 SOURCE = Path(heedful.__file__).parent
 ORDER = [
-    *("errors", "visible", "terminal", "progress", "interruption", "storage", "config", "records"),
-    *("seals", "intervals", "registry", "runs", "verification"),
+    *("errors", "visible", "heatmap", "terminal", "progress", "interruption", "storage", "config"),
+    *("records", "seals", "intervals", "registry", "runs", "verification"),
     *("text", "model", "training"),
     *("jobs", "importance", "counterfactual", "readouts", "auditing", "analysis"),
-    *("sweeps", "papers", "calibration", "plots", "report", "estimator", "api", "web", "cli"),
-    "__main__",
+    *("sweeps", "papers", "calibration", "plots", "notebook", "report", "estimator", "api"),
+    *("integrations", "web", "cli", "__main__"),
 ]
 
 
@@ -41,10 +41,18 @@ def imports(tree: ast.AST) -> Iterator[str]:
             yield from imports(node)
 
 
-# The one arrow that points down: `audit.to_html(path)` is where people look for the report.
+# The arrows that point down: what people look for on an audit, such as `audit.to_html(path)`.
 ALLOWED_DOWN = {
-    ("heedful.auditing.results", "heedful.report"),
+    *(
+        ("heedful.auditing.doors", home)
+        for home in (
+            *("heedful.auditing.plain_words", "heedful.report", "heedful.notebook"),
+            *("heedful.integrations.metrics", "heedful.integrations.model_card"),
+        )
+    ),
     ("heedful.auditing.subjects.huggingface.readings", "heedful.report"),
+    ("heedful.importance.explanation", "heedful.notebook"),
+    ("heedful.training.trained", "heedful.notebook"),
 }
 # Within functions, outside the command line (whose modules import nothing heavy at the top): what
 # takes seconds to import and is seldom needed.

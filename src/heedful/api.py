@@ -34,6 +34,8 @@ from heedful.model.sequence_classifier import SequenceClassifier
 from heedful.runs import RunFolder
 from heedful.storage import held
 from heedful.text.documents import Corpus, Document, Documents, share_out
+from heedful.text.readers import read_object
+from heedful.text.saved_datasets import DatasetObject
 from heedful.training.heal import EPOCHS, KEPT, Healing, Patient, heal_settings
 from heedful.training.progress import EpochLines
 from heedful.training.trained import Trained, choose_device
@@ -41,7 +43,7 @@ from heedful.training.trained import Trained, choose_device
 
 def audit(
     classifier: object,
-    documents: Documents | Sequence[str],
+    documents: Documents | DatasetObject | Sequence[str],
     settings: AuditSettings | None = None,
     asked: Sequence[str] | None = None,
     *,
@@ -65,7 +67,9 @@ def audit(
     The classifier is a fitted `Classifier`, a `ModuleAdapter` of any PyTorch module, anything that
     keeps the protocol of `Subject`, or a Hugging Face sequence classifier: a model with its
     `tokenizer`, a pair of them, or a pipeline, whose attention is read out as `readout` says
-    (docs/transformers.md has several at once). `labels` go with documents that are plain texts.
+    (docs/transformers.md has several at once). `documents` may also be a `Dataset` of the
+    package datasets, whose columns are found by their names. `labels` go with documents that are
+    plain texts.
     `sample` audits that many documents, drawn at random; `budget` ("90s", "5m", "1h" or seconds)
     as many as fit in the time. Documents that a `Classifier` was trained on, and dev documents,
     which chose its best epoch, are left out with a warning unless `include_trained`. `tolerate` is
@@ -249,8 +253,12 @@ def _train_twins(
         )
 
 
-def _as_documents(documents: Documents | Sequence[str], labels: Labels | None) -> Documents:
-    """Documents as they are, or texts with their labels."""
+def _as_documents(
+    documents: Documents | DatasetObject | Sequence[str], labels: Labels | None
+) -> Documents:
+    """Documents as they are, those of a data set, or texts with their labels."""
+    if isinstance(documents, DatasetObject):
+        documents, _ = read_object(documents, needs_labels=False)
     if isinstance(documents, Documents):
         if labels is not None:
             raise DataError("these documents carry their labels: drop `labels`, or give texts.")

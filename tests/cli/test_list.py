@@ -2,15 +2,15 @@ import json
 
 import pytest
 
-from heedful.cli.list_families import _families
+from heedful.cli.list_families import families
 from heedful.training.settings import STAGE_OF
 
 
-@pytest.mark.parametrize("family", _families())
+@pytest.mark.parametrize("family", families())
 def test_every_member_is_listed_with_a_sentence(heedful, family):
     answer = heedful("list", family)
     assert answer.code == 0
-    for name in _families()[family]:
+    for name in families()[family]:
         assert f"  {name} " in answer.out
     listed = json.loads(heedful("list", family, "--json").out)[family]
     assert all(member["summary"].endswith((".", ")")) for member in listed if member["summary"])
@@ -20,7 +20,7 @@ def test_every_member_is_listed_with_a_sentence(heedful, family):
 def test_all_families_are_listed_at_once(heedful):
     answer = heedful("list")
     titles = [line for line in answer.out.splitlines() if line and line[0] != " "]
-    assert titles == [*_families(), "papers"]
+    assert titles == [*families(), "papers"]
 
 
 def test_papers_are_listed_with_what_can_be_done_again(heedful):

@@ -38,7 +38,8 @@ def test_every_test_is_followed_by_how_often_it_is_right():
 
 def test_the_end_says_how_often_the_verdict_was_right():
     found = lines(made_audit())
-    assert found[1].startswith("Its picture is false on 57% of 400 documents")
+    assert found[1] == str(made_audit().in_plain_words)
+    assert found[3].startswith("Its picture is false on 57% of 400 documents")
     assert any("3 of 21 tests are judged, by cuts measured on 77 models" in x for x in found)
     assert "liars passed 2% (0% to 6%) of 30" in found[-1]
     assert "small models on planted evidence" in found[-1]

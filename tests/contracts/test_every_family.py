@@ -11,13 +11,13 @@ import pytest
 
 import heedful
 from heedful.analysis.shortcuts.arms import arms
-from heedful.cli.list_families import _families
+from heedful.cli.list_families import families
 from heedful.errors import ConfigError, UnknownName
 from heedful.papers.measures import measures
 from heedful.registry import Registry
 
 INTERNAL = {"arms": arms, "paper_measures": measures}  # of one probe, of reproducing papers
-FAMILIES: dict[str, Registry[Any]] = {**_families(), **INTERNAL}
+FAMILIES: dict[str, Registry[Any]] = {**families(), **INTERNAL}
 every_family = pytest.mark.parametrize("family", FAMILIES)
 
 
@@ -35,7 +35,7 @@ def test_every_registry_of_the_package_is_held_to_these_rules():
     assert found == {registry.noun for registry in FAMILIES.values()}
 
 
-@pytest.mark.parametrize("family", _families())
+@pytest.mark.parametrize("family", families())
 def test_every_listed_family_has_rules_of_its_own(family):
     assert Path(__file__).with_name(f"test_{family}.py").is_file()
 

@@ -23,6 +23,7 @@ ARGUMENTS = [
 
 
 SCROLL = """async () => {
+  document.querySelectorAll("details").forEach((one) => { one.open = true; });
   for (const chart of document.querySelectorAll(".chart")) {
     chart.scrollIntoView({ behavior: "instant" });
     for (let tries = 0; !chart.dataset.live && tries < 1500; tries += 1)

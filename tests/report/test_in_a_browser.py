@@ -182,15 +182,21 @@ def test_a_narrow_screen_does_not_scroll_sideways(browser, pages, name):
         assert seen.page.evaluate("document.documentElement.scrollWidth") == 400
 
 
-def test_paper_shows_what_a_screen_folds_away(browser, pages):
+def test_paper_shows_the_verdict_on_one_page_and_what_a_reader_opened_behind_it(browser, pages):
     with visit(browser, pages["one"], color_scheme="dark") as seen:
-        folded = seen.page.locator("details pre")
-        assert not folded.is_visible()
         seen.page.emulate_media(media="print")
-        assert folded.is_visible()
-        assert folded.bounding_box()["height"] > 100
+        assert not seen.page.locator("details pre").is_visible()
         assert not seen.page.locator(".top").is_visible()
         assert seen.page.evaluate("getComputedStyle(document.body).color") == "rgb(31, 41, 51)"
+        pages_printed = printed_pages(seen.page)
+        assert pages_printed == 2  # the verdict with its answers, and the documents
+        seen.page.locator("details:has(pre)").evaluate("one => { one.open = true; }")
+        assert seen.page.locator("details pre").is_visible()
+        assert printed_pages(seen.page) > pages_printed
+
+
+def printed_pages(page) -> int:
+    return len(re.findall(rb"/Type\s*/Page[^s]", page.pdf(format="A4", prefer_css_page_size=True)))
 
 
 def test_headings_leave_no_level_out(browser, pages):

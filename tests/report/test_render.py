@@ -321,6 +321,6 @@ def test_an_explanation_is_a_page_of_its_own():
     page = explanation_page(explained)
     assert "positive , 90.0%" in body(page)
     assert "attention A very </script> funny movie" in body(page)
-    assert 'class=" strong" style="--s:1.0" title="0.600">funny</mark>' in page
+    assert 'class="unsigned strong" style="--s:1.0" title="0.600">funny</mark>' in page
     assert "attention funny 0.310" in body(page)
     assert len(page) < 40_000  # no chart, so no library

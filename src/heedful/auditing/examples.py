@@ -1,11 +1,14 @@
 """Which documents of an audit are drawn as heat maps, and their scores."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from jaxtyping import Int
 from numpy import ndarray
 
 from heedful.auditing.results import Audit, ShownDocument
 from heedful.auditing.subjects.base import Subject
+from heedful.text.documents import Span
 
 EACH = 3  # documents of each kind
 MOST_WORDS = 400  # a longer heat map is not read
@@ -14,9 +17,15 @@ WORST = "attention misses most of what decides"
 
 
 def show_documents(
-    subject: Subject, audit: Audit, order: Int[ndarray, " documents"]
+    subject: Subject,
+    audit: Audit,
+    order: Int[ndarray, " documents"],
+    marked: Sequence[Sequence[Span] | None],
 ) -> tuple[ShownDocument, ...]:
-    """A few documents in random order, and those where attention misses most."""
+    """A few documents in random order, and those where attention misses most.
+
+    `marked` is what people marked as the reason in each document, or None.
+    """
     words = audit.columns["words"]
     fits = (words >= 2) & (words <= MOST_WORDS)
     if (withheld := audit.columns.get("is_withheld")) is not None:
@@ -29,7 +38,7 @@ def show_documents(
         missed = np.where(fits, best - told, -np.inf)
         worst = np.argsort(-np.nan_to_num(missed, nan=-np.inf), kind="stable")[:EACH]
         picked += [(WORST, int(place)) for place in worst if missed[place] > 0]
-    return tuple(_shown(subject, audit, why, place) for why, place in picked)
+    return tuple(_shown(subject, audit, why, place, marked[place] or ()) for why, place in picked)
 
 
 def _measures(subject: Subject, audit: Audit) -> list[str]:
@@ -40,7 +49,9 @@ def _measures(subject: Subject, audit: Audit) -> list[str]:
     return [measure for measure in wanted if measure in subject.measures]
 
 
-def _shown(subject: Subject, audit: Audit, why: str, place: int) -> ShownDocument:
+def _shown(
+    subject: Subject, audit: Audit, why: str, place: int, marked: Sequence[Span]
+) -> ShownDocument:
     reading = subject.read([audit.texts[place]])
     offsets = tuple((int(start), int(end)) for start, end in reading.offsets[0])
     scores = {
@@ -56,4 +67,6 @@ def _shown(subject: Subject, audit: Audit, why: str, place: int) -> ShownDocumen
         probability=float(audit.columns["probability"][place]),
         offsets=offsets,
         scores=scores,
+        unsigned=tuple(name for name in scores if not subject.measure(name).is_signed),
+        marked=tuple(marked),
     )

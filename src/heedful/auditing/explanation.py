@@ -43,6 +43,7 @@ def explain_with(
         reading.probabilities[0],
         {name: subject.importance(reading, name)[0, : len(offsets)] for name in names},
         (),
+        unsigned=tuple(name for name in names if not subject.measure(name).is_signed),
     )
 
     def predict_kept(is_kept: IsKept) -> Float[ndarray, "variants classes"]:

@@ -20,6 +20,7 @@ from heedful.auditing import operating_points
 from heedful.auditing.alternatives import of_given
 from heedful.auditing.bootstrap import Score
 from heedful.auditing.conformal import RISK, ConformalRule, fit_rule
+from heedful.auditing.doors import AuditDoors
 from heedful.auditing.metrics.base import Better
 from heedful.auditing.operating_points import OperatingPoint, OperatingPoints
 from heedful.auditing.results_schema import About, Calibration, Evidence, Plain, StoredSettings
@@ -31,7 +32,7 @@ from heedful.auditing.verdict import (
     Judgement,
     Verdict,
 )
-from heedful.errors import RunError, UnknownName, missing_packages_named, percent
+from heedful.errors import RunError, UnknownName, percent
 from heedful.records import none_as, read_record
 from heedful.runs import RunFolder
 from heedful.text.documents import whole_characters
@@ -87,10 +88,12 @@ class ShownDocument:
     probability: float
     offsets: tuple[tuple[int, int], ...]  # of its words, in characters of `text`
     scores: Mapping[str, tuple[float, ...]]  # by measure, attention first; one number per word
+    unsigned: tuple[str, ...] = ("attention",)  # measures that do not say which side a word is on
+    marked: tuple[tuple[int, int], ...] = ()  # what people marked as the reason, in characters
 
 
-@dataclass(frozen=True)
-class Audit:
+@dataclass(frozen=True, repr=False)
+class Audit(AuditDoors):
     """All answers, the evidence and the numbers per document behind them, and the verdict.
 
     `evidence` holds small tables by name:
@@ -267,6 +270,7 @@ class Audit:
             "schema": SCHEMA,
             "verdict": self.verdict,
             "sentence": self.sentence,
+            "in_plain_words": str(self.in_plain_words),
             "instead": self.instead,
             **({"given": list(self.given_sentences)} if self.given else {}),
             "documents": self.documents,
@@ -291,14 +295,6 @@ class Audit:
             folder.write_bytes(runs.PER_EXAMPLE, buffer.getvalue())
             request = [runs.REQUEST] if (folder.path / runs.REQUEST).is_file() else []
             folder.write_sealed(runs.AUDIT, self.to_dict(), [runs.PER_EXAMPLE, *request])
-
-    def to_html(self, path: str | Path) -> None:
-        """Write the report: one HTML file that needs no network."""
-        with missing_packages_named("the report"):
-            from heedful.report import write_report
-
-            write_report(path, {str(self.about.get("name", "model")): self})
-        RunFolder(Path(path).parent).enter_into_seal(Path(path).name)
 
     @classmethod
     def load(cls, path: str | Path) -> "Audit":

@@ -38,7 +38,7 @@ class AtTolerance:
 
 def scope(audit: Audit) -> str:
     """What the verdict claims and where it stops; nothing of an audit by earlier rules."""
-    pictures = _test_of(audit, FALSE_DOCUMENTS)
+    pictures = find_test(audit, FALSE_DOCUMENTS)
     if pictures is None:
         return ""
     return " ".join(_sentences(audit, *pictures))
@@ -46,7 +46,7 @@ def scope(audit: Audit) -> str:
 
 def verdicts_by_tolerance(audit: Audit) -> tuple[AtTolerance, ...]:
     """The verdict as a function of the share of false pictures that is tolerated."""
-    pictures = _test_of(audit, FALSE_DOCUMENTS)
+    pictures = find_test(audit, FALSE_DOCUMENTS)
     if pictures is None or pictures[0].judgement == "reported":
         return ()
     return tuple(AtTolerance(share, _verdict_at(audit, share)) for share in TOLERANCES)
@@ -55,7 +55,7 @@ def verdicts_by_tolerance(audit: Audit) -> tuple[AtTolerance, ...]:
 def exceptions(audit: Audit) -> list[str]:
     """Classes and lengths with surely more false pictures than is tolerated, the worst first."""
     named = [(str(row["class"]), row) for row in audit.evidence.get("classes", ())]
-    tolerated = _tolerated(audit)
+    tolerated = tolerated_share(audit)
     rows = sorted(
         (*named, *_by_length(audit)), key=lambda pair: -(pair[1]["false_pictures"] or 0.0)
     )
@@ -93,7 +93,8 @@ def _by_length(audit: Audit) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 def _sentences(audit: Audit, pictures: TestResult, point: OperatingPoint) -> Iterator[str]:
     opening = f"{CLAIM}: its" if audit.verdict == "may" else "Its"
-    yield f"{opening} picture is false on {_share(pictures)}; {_tolerated(audit):.0%} is tolerated."
+    limit = f"{tolerated_share(audit):.0%} is tolerated"
+    yield f"{opening} picture is false on {_share(pictures)}; {limit}."
     if pictures.judgement == "undecided":
         yield "That is too close to the limit to be sure: audit more documents."
     for repeated, _ in _tests_of(audit, FALSE_DOCUMENTS):
@@ -102,7 +103,7 @@ def _sentences(audit: Audit, pictures: TestResult, point: OperatingPoint) -> Ite
                 f"With {repeated.note} instead of deleted, it is false on {_share(repeated)}: the "
                 "answer depends on how words are taken away."
             )
-    bypass = _test_of(audit, BYPASS)
+    bypass = find_test(audit, BYPASS)
     if bypass and bypass[0].judgement in ("contradicted", "undecided"):
         test, of_bypass = bypass
         past = min(max(1 - test.score.score, 0.0), 1.0)
@@ -110,7 +111,7 @@ def _sentences(audit: Audit, pictures: TestResult, point: OperatingPoint) -> Ite
             f"{past:.0%} of the decision reaches the output past the weights; at most "
             f"{of_bypass.tolerated:.0%} is tolerated."
         )
-    choice = _test_of(audit, WRITTEN_CHOICE)
+    choice = find_test(audit, WRITTEN_CHOICE)
     if choice and choice[0].judgement == "contradicted":
         yield "Which word gets the most weight gives the label away: words that say nothing do."
     if named := exceptions(audit):
@@ -158,13 +159,14 @@ def _share(test: TestResult) -> str:
     return f"{1 - test.score.value:.0%} of {test.score.documents:,} documents ({ends})"
 
 
-def _tolerated(audit: Audit) -> float:
+def tolerated_share(audit: Audit) -> float:
+    """The share of false pictures that an audit tolerates."""
     chosen = audit.settings.get("tolerate")
     usual = audit.calibration.tolerated(FALSE_DOCUMENTS)
     return float(usual or 0.0) if chosen is None else float(chosen)
 
 
-def _test_of(audit: Audit, dose: str) -> tuple[TestResult, OperatingPoint] | None:
+def find_test(audit: Audit, dose: str) -> tuple[TestResult, OperatingPoint] | None:
     """The test of an audit that measures a dose, with its operating point."""
     return next(_tests_of(audit, dose), None)
 

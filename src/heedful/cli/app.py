@@ -8,6 +8,7 @@ from heedful.cli import (
     analyse,
     audit,
     calibrate,
+    card,
     compare,
     demo,
     explain,
@@ -26,7 +27,6 @@ app = typer.Typer(
     help="May you read your text classifier's attention as an explanation? "
     "Train classifiers with attention, look at what they attend to, and audit it.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -36,6 +36,7 @@ app.command("heal")(heal.heal)
 app.command("predict")(predict.predict)
 app.command("explain")(explain.explain)
 app.command("audit")(audit.audit)
+app.command("card")(card.card)
 app.command("verify")(verify.verify)
 app.command("compare")(compare.compare)
 app.command("serve")(serve.serve)

@@ -134,10 +134,13 @@ def _report(result: "ReadingAudits", output: Path | None, json: bool, fail_on: s
     if json:
         show.as_json(result.to_dict())
     else:
+        if len(result.audits) > 1:  # the one alone says so itself
+            show.result(Text(result.sentence, style="bold"))
+            show.result(f"{show.one_line(str(result.in_plain_words))}\n")
         for line in shown(result):
             show.result(line)
         show.result(Text(f"\n{result.sentence}", style="bold"))
-        if len(result.audits) > 1:  # the one alone has said so
+        if len(result.audits) > 1:
             for line in show.what_next(result.audits.values()):
                 show.result(line)
     if output is not None:

@@ -17,9 +17,10 @@ def documents_to_audit(
     from heedful.cli import show
     from heedful.errors import DataError
     from heedful.text.readers import read_documents
+    from heedful.text.saved_datasets import is_saved_dataset
     from heedful.training.task import find_corpus
 
-    if Path(data).is_file():
+    if Path(data).is_file() or is_saved_dataset(Path(data)):
         found, notes = read_documents(data, text, label, needs_labels=False)
         for sentence in notes:
             show.note(f"note: {sentence}")

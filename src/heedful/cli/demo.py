@@ -127,14 +127,14 @@ def _show_examples(runs: "dict[str, Trained]", corpus: "Corpus", count: int = 2)
     chosen = [d for label in ("negative", "positive") for d in short if d.label == label]
     chosen = [*chosen[:count], *chosen[-count:]]
     show.result("\nwhat they attend to on sentences they have never seen")
-    show.result("(the deeper the orange, the larger the share of the sentence's largest weight)")
+    show.result("(the deeper the green, the larger the share of the sentence's largest weight)")
     for document in chosen:
         show.result(f"\n  labelled {document.label}")
         for name, trained in runs.items():
             row = trained.probabilities([document.text])[0]
             answer = f"{trained.classes[int(row.argmax())]} {row.max():.2f}"
             (attention,) = trained.attention([document.text])
-            line = show.shaded(document.text, attention.offsets, attention.weights)
+            line = show.shaded(document.text, attention.offsets, attention.weights, is_signed=False)
             show.result(Text(f"  {name:<8} {answer:<14} ") + line)
             top = show.strongest(attention.words, attention.weights)
             show.result(f"  {'':<23} most weight: {top}")

@@ -9,11 +9,12 @@ if TYPE_CHECKING:
     from heedful.registry import Registry
 
 PAPERS = "papers"  # folders, not a registry
+TERMS_FAMILY = "terms"  # what the words of an audit mean
 
 
 def list_members(
     family: Annotated[
-        str | None, typer.Argument(help="Which family, or settings; none lists all families.")
+        str | None, typer.Argument(help="Which family, settings or terms; none lists all families.")
     ] = None,
     data_dir: Annotated[
         str | None, typer.Option(help="Folder of named corpora. Default: $HEEDFUL_DATA.")
@@ -25,16 +26,19 @@ def list_members(
     from heedful.errors import UnknownName, nearest
     from heedful.text.datasets import names_in
 
-    families = _families()
+    known_families = families()
     if family == "settings":
         _list_settings(json)
         return
-    known = [*families, PAPERS, "settings"]
+    if family == TERMS_FAMILY:
+        _list_terms(json)
+        return
+    known = [*known_families, PAPERS, "settings", TERMS_FAMILY]
     if family is not None and family not in known:
         listed = ", ".join(known)
         raise UnknownName(f"no family named {family!r}.{nearest(family, known)} Known: {listed}.")
-    chosen = {name: of for name, of in families.items() if family in (None, name)}
-    rows = {name: _members(registry) for name, registry in chosen.items()}
+    chosen = {name: of for name, of in known_families.items() if family in (None, name)}
+    rows = {name: members(registry) for name, registry in chosen.items()}
     if family in (None, PAPERS):
         rows[PAPERS] = list(_papers())
     if "corpora" in rows:
@@ -57,6 +61,17 @@ def list_members(
         show.result("")
 
 
+def _list_terms(json: bool) -> None:
+    from heedful.auditing.terms import TERMS
+    from heedful.cli import show
+
+    if json:
+        show.as_json(TERMS)
+        return
+    for term, meaning in TERMS.items():
+        show.result(f"{term}: {meaning}")
+
+
 def _list_settings(json: bool) -> None:
     from heedful.cli import show
     from heedful.training.settings import explain_settings
@@ -71,7 +86,8 @@ def _list_settings(json: bool) -> None:
         )
 
 
-def _families() -> dict[str, "Registry[Any]"]:
+def families() -> dict[str, "Registry[Any]"]:
+    """Every family with a registry, by the name that `heedful list` takes."""
     from heedful.analysis.instruments import analyses
     from heedful.auditing.metrics import metrics
     from heedful.auditing.questions import questions
@@ -116,7 +132,8 @@ def _papers() -> Iterator[dict[str, Any]]:
         yield {"name": name, "summary": paper.title, "options": experiments}
 
 
-def _members(registry: "Registry[Any]") -> list[dict[str, Any]]:
+def members(registry: "Registry[Any]") -> list[dict[str, Any]]:
+    """Name, summary and options of each member."""
     return [
         {"name": name, "summary": registry.summary(name), "options": registry.options(name)}
         for name in registry

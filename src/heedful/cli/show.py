@@ -14,6 +14,7 @@ from rich.text import Text
 from heedful.auditing.alternatives import other_readings
 from heedful.auditing.next_step import LEAD, next_steps
 from heedful.auditing.operating_points import NOT_CALIBRATED
+from heedful.auditing.plain_words import cut_in_words, far_outside
 from heedful.auditing.progress import MEASURING, AuditWatcher
 from heedful.auditing.scope import scope
 from heedful.auditing.time_budget import duration, elapsed
@@ -64,13 +65,19 @@ def score_line(trained: "Trained") -> str:
 
 
 ORANGE, BLUE = (255, 150, 40), (90, 160, 255)  # told apart by every kind of colour vision
+GREEN = (60, 190, 145)  # of scores without a sign; apart from both for every colour vision
 GREY = (150, 150, 150)  # no strength: stands out neither on a dark nor on a light terminal
 
 
-def shaded(text: str, offsets: Int[ndarray, "words 2"], scores: Float[ndarray, " words"]) -> Text:
+def shaded(
+    text: str,
+    offsets: Int[ndarray, "words 2"],
+    scores: Float[ndarray, " words"],
+    is_signed: bool = True,
+) -> Text:
     """The text with each word's background as strong as its score; the largest is full.
 
-    Orange above zero, blue below.
+    Orange above zero, blue below; green if the scores have no sign.
     """
     largest = np.abs(scores).max(initial=0.0) or 1.0
     spaced = re.sub(r"\s", " ", text)  # one for one, so that offsets hold
@@ -79,7 +86,7 @@ def shaded(text: str, offsets: Int[ndarray, "words 2"], scores: Float[ndarray, "
     for (start, end), score in zip(offsets.tolist(), scores.tolist(), strict=True):
         strength = abs(score) / largest
         if strength >= 0.1:
-            full = ORANGE if score > 0 else BLUE
+            full = GREEN if not is_signed else ORANGE if score > 0 else BLUE
             red, green, blue = (
                 round(weak + strength * (tone - weak))
                 for weak, tone in zip(GREY, full, strict=True)
@@ -113,7 +120,8 @@ def explained(explanation: "Explanation", anyway: bool = False) -> Iterator[Text
         if measure not in explanation.drawn and not anyway:
             yield Text(f"{measure:<{width}}  withheld; --anyway shows it", style="dim")
             continue
-        line = shaded(explanation.text, explanation.offsets, scores)
+        is_signed = measure not in explanation.unsigned
+        line = shaded(explanation.text, explanation.offsets, scores, is_signed)
         yield Text(f"{measure:<{width}}  ") + line
         yield Text(f"{'':<{width}}  {strongest(explanation.words, scores)}", style="dim")
     deletions = explanation.deletions if anyway else explanation.drawn_deletions
@@ -131,6 +139,7 @@ def audited(audit: "Audit") -> Iterator[Text]:
     for sentence in audit.given_sentences:
         yield Text(one_line(sentence), style="bold")
     yield Text(audit.sentence, style="bold")
+    yield Text(f"{one_line(str(audit.in_plain_words))}\n")
     if said := scope(audit):
         yield Text(one_line(said))
     if rule := audit.single_texts():
@@ -148,6 +157,8 @@ def audited(audit: "Audit") -> Iterator[Text]:
         for test in answer.tests:
             yield Text(f"  {_test_line(test)}")
             yield Text(f"    {_right_line(test, audit)}", style="dim")
+            if explained_cut := cut_in_words(test, audit):
+                yield Text(f"    {explained_cut}", style="dim")
             if test.note and not np.isnan(test.score.ceiling):
                 yield Text(f"    {one_line(test.note)}", style="dim")
         for fact in audit.evidence.get("facts", ()):
@@ -245,7 +256,8 @@ def _test_line(test: "TestResult") -> str:
         is_apart = score.separates(test.better)
         why = "the control failed" if is_apart else "floor and ceiling do not separate here"
         return f"{between}no score, {why}{judged}"
-    return f"{between}score {score.score:5.2f} [{low:.2f}, {high:.2f}]{judged}"
+    outside = f"  ({far_outside(score)})" if far_outside(score) else ""
+    return f"{between}score {score.score:5.2f} [{low:.2f}, {high:.2f}]{judged}{outside}"
 
 
 def _right_line(test: "TestResult", audit: "Audit") -> str:

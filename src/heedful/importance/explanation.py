@@ -38,7 +38,7 @@ class Deletion:
     probability: float  # of the class that the whole text was given
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation:
     """Scores of each measure for each word of a text."""
 
@@ -51,6 +51,7 @@ class Explanation:
     withheld: str = ""  # why there are no scores, in a sentence; empty where there are
     shown: bool | None = None  # whether its heat map of attention may be shown; None: not audited
     why: str = ""  # in a sentence: what guarantees it, or why the heat map is withheld
+    unsigned: tuple[str, ...] = (ATTENTION,)  # measures that do not say which side a word is on
 
     @property
     def words(self) -> list[str]:
@@ -72,6 +73,17 @@ class Explanation:
     def prediction(self) -> Label:
         """The class that the text is given."""
         return self.classes[int(self.probabilities.argmax())]
+
+    def _repr_html_(self) -> str:
+        """The text in colour, in a notebook."""
+        from heedful.notebook import explanation_view
+
+        return explanation_view(self)
+
+    def __repr__(self) -> str:
+        probability = float(self.probabilities.max())
+        measures = ", ".join(self.scores) or "withheld"
+        return f"<Explanation of {self.prediction!r} ({probability:.3f}): {measures}>"
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data."""
@@ -121,7 +133,8 @@ def explain(
         return explanation
     target = torch.tensor([int(probabilities.argmax())], device=trained.device)
     scores = {name: one(model, batch, target)[0].cpu().numpy() for name, one in asked.items()}
-    explanation = replace(explanation, scores=scores)
+    unsigned = tuple(name for name, one in asked.items() if not one.is_signed)
+    explanation = replace(explanation, scores=scores, unsigned=unsigned)
 
     def predict_kept(is_kept: IsKept) -> Float[ndarray, "variants classes"]:
         if trained.original is not None:  # it decides, so it is asked

@@ -16,7 +16,12 @@ def write_report(
     differences: Table = (),
     *,
     title: str | None = None,
+    together: tuple[str, str] | None = None,
 ) -> None:
-    """The report of one audit, or of several side by side, as a file."""
-    page = render(audits, title=title, differences=differences)
+    """The report of one audit, or of several side by side, as a file.
+
+    `together` is the verdict on all of them, in a sentence and in a paragraph, if they are readings
+    of one model.
+    """
+    page = render(audits, title=title, differences=differences, together=together)
     write_atomically(Path(path), page.encode("utf-8", "backslashreplace"))

@@ -7,6 +7,7 @@ through would still not run.
 
 import base64
 import hashlib
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -14,16 +15,17 @@ from typing import TYPE_CHECKING, Any
 
 import vl_convert
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from heedful.auditing.next_step import COMMANDS, LEAD, next_steps
 from heedful.auditing.results import AT_CHANCE, Audit, ShownDocument, Table
 from heedful.auditing.scope import scope
+from heedful.auditing.terms import TERMS
 from heedful.auditing.verdict import RULES
 from heedful.errors import DataError
+from heedful.heatmap import HeatMap, heat_map, scales_of
 from heedful.report import calibration_points, tables
 from heedful.report.figures import INSTEAD, SCORES, figures, spoken
-from heedful.report.heatmap import HeatMap, heat_map
 from heedful.visible import visible
 
 if TYPE_CHECKING:
@@ -46,6 +48,8 @@ class AuditedRun:
     run: str
     audit: Audit
     mark: str
+    plain: str  # the verdict for somebody who has read no paper
+    summary: str  # what was audited, in a line
     why: str
     scope: str  # what is claimed and where it stops
     single_texts: str  # which single texts to show the picture of
@@ -62,11 +66,16 @@ MOST_IN_FULL = 3  # audits that have their own figures and documents in one repo
 
 
 def render(
-    audits: Mapping[str, Audit], *, title: str | None = None, differences: Table = ()
+    audits: Mapping[str, Audit],
+    *,
+    title: str | None = None,
+    differences: Table = (),
+    together: tuple[str, str] | None = None,
 ) -> str:
     """The report of one audit, or of several side by side, each under its name.
 
-    `differences` are the paired ones of a comparison. Of many audits only what compares them is
+    `differences` are the paired ones of a comparison; `together` is the verdict on all readings of
+    one model, in a sentence and a paragraph. Of many audits only what compares them is
     drawn, or the page would outgrow what people can read.
     """
     if not audits:
@@ -79,19 +88,20 @@ def render(
         for panel in figure.panels
     }
     names = " and ".join(audits) if is_in_full else f"{len(audits)} models"
+    shown = [(run, one) for run, audit in audits.items() for one in audit.shown if is_in_full]
+    scales = scales_of(one.scores for _, one in shown)
     return make_page(
         "report.html",
-        title=title or f"Audit of {names}",
+        title=without_folders(title or f"Audit of {names}"),
+        together=together,
         subjects=[_subject(run, audit) for run, audit in audits.items()],
         questions=tables.questions(audits),
         figures=drawn,
         charts=charts,
-        documents=[
-            Document(run, shown, heat_map(shown.text, shown.offsets, shown.scores))
-            for run, audit in audits.items()
-            for shown in audit.shown
-            if is_in_full
-        ],
+        documents=[Document(run, one, _heat_of(one, scales)) for run, one in shown],
+        scales=[(measure, tables.number(largest, 2)) for measure, largest in scales.items()],
+        has_marks=any(one.marked for _, one in shown),
+        terms=TERMS,
         differences=tables.difference_rows(differences, list(audits), is_in_full),
         calibrations=calibration_points.calibrations(audits),
         rules=RULES,
@@ -111,9 +121,21 @@ def explanation_page(explanation: "Explanation") -> str:
         title=f"Explained: {explanation.prediction}",
         explanation=explanation,
         probability=float(explanation.probabilities.max()),
-        heat=heat_map(explanation.text, offsets, scores),
-        withheld=heat_map(explanation.text, offsets, withheld),
+        heat=heat_map(explanation.text, offsets, scores, unsigned=explanation.unsigned),
+        withheld=heat_map(explanation.text, offsets, withheld, unsigned=explanation.unsigned),
         charts={},
+    )
+
+
+def _heat_of(shown: ShownDocument, scales: Mapping[str, float]) -> HeatMap:
+    """A document's heat map in the colours of its report."""
+    return heat_map(
+        shown.text,
+        shown.offsets,
+        shown.scores,
+        unsigned=shown.unsigned,
+        marked=shown.marked,
+        scales=scales,
     )
 
 
@@ -145,8 +167,13 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"number": tables.number, "spoken": spoken}
+    environment.filters |= {"number": tables.number, "spoken": spoken, "coded": _coded}
     return environment
+
+
+def _coded(text: str) -> Markup:
+    """A paragraph with its commands, which stand between backticks, set as code."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(visible(text)))))
 
 
 def _shown(value: Any) -> Any:
@@ -205,6 +232,8 @@ def _subject(run: str, audit: Audit) -> AuditedRun:
         run=run,
         audit=audit,
         mark=tables.VERDICT_MARKS[audit.verdict],
+        plain=str(audit.in_plain_words),
+        summary=_summary(audit),
         why=tables.why(audit),
         scope=scope(audit),
         single_texts="" if (rule := audit.single_texts()) is None else rule.sentence,
@@ -213,7 +242,10 @@ def _subject(run: str, audit: Audit) -> AuditedRun:
         readings=tables.readings(audit),
         tally=tables.tally(audit),
         facts=[
-            *flat({FACTS.get(name, name): value for name, value in _about(audit).items()}),
+            *(
+                (name, without_folders(value))
+                for name, value in flat({FACTS.get(n, n): v for n, v in _about(audit).items()})
+            ),
             ("documents audited", f"{audit.documents:,} of {audit.available:,}"),
             *left_out,
         ],
@@ -226,6 +258,25 @@ def _subject(run: str, audit: Audit) -> AuditedRun:
             for row in audit.evidence.get("flips", ())
         },
     )
+
+
+def _summary(audit: Audit) -> str:
+    """What was audited, in a line: data, documents, accuracy."""
+    texts = f"{audit.documents:,} texts"
+    if audit.documents < audit.available:
+        texts = f"{audit.documents:,} of {audit.available:,} texts, drawn at random"
+    data = without_folders(str(audit.about.get("data", "")))
+    right = [f"accuracy {one}" for one in list(audit.accuracies.values())[:1]]
+    return " · ".join(filter(None, (data, texts, *right)))
+
+
+def without_folders(text: str) -> str:
+    """Without the folders of absolute paths: a report is sent on, and they say nothing there."""
+    return ABSOLUTE.sub(r"\1\2", text)
+
+
+# What is before a path from the root, a home or a drive; its folders; its last part.
+ABSOLUTE = re.compile(r"(^|[\s:\"'(])(?:~|[A-Za-z]:)?[/\\](?:[^\s/\\]+[/\\])*([^\s/\\]+)[/\\]?")
 
 
 def flat(settings: Mapping[str, Any], inside: str = "") -> Iterator[tuple[str, str]]:

@@ -10,6 +10,7 @@ from heedful.auditing.alternatives import other_readings
 from heedful.auditing.bootstrap import Score
 from heedful.auditing.metrics.base import Better
 from heedful.auditing.operating_points import NOT_CALIBRATED, OperatingPoint
+from heedful.auditing.plain_words import cut_in_words, far_outside
 from heedful.auditing.results import Answer, Audit, Table, TestResult
 from heedful.auditing.scope import verdicts_by_tolerance
 from heedful.auditing.verdict import DECIDING, GAIN, VETOING
@@ -57,6 +58,8 @@ class TestRow:
     known: str  # how often the test is right on models with a known answer
     documents: int
     left_out: int
+    outside: str  # what to think of a score that is far from the scale; empty: it is not
+    cut: str  # the score on the scale with its cut, and what the cut means
 
 
 @dataclass(frozen=True)
@@ -204,6 +207,8 @@ def test_row(run: str, test: TestResult, audit: Audit) -> TestRow:
         known=_known(test, audit.calibration.of(test.name)),
         documents=score.documents,
         left_out=score.left_out,
+        outside=far_outside(score),
+        cut=cut_in_words(test, audit),
     )
 
 

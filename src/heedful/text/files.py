@@ -1,4 +1,4 @@
-"""Files to rows: CSV, TSV, JSON lines, Parquet, plain lines; each also gzipped.
+"""Files to rows: CSV, TSV, JSON lines, Parquet, plain lines (each also gzipped), saved `datasets`.
 
 A row is a mapping from column name to value, numbered by the line where it ends (its row in
 Parquet). What cannot be read is refused with the place where it stands.
@@ -18,9 +18,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heedful.errors import DataError, nearest
+from heedful.text.saved_datasets import is_saved_dataset, named, saved_table
 
 if TYPE_CHECKING:
-    from pyarrow import ChunkedArray, RecordBatch
+    from pyarrow import ChunkedArray, RecordBatch, Table
     from pyarrow.parquet import ParquetFile
 
 Row = Mapping[str, Any]
@@ -30,6 +31,8 @@ SMALL = 64 * 2**20  # bytes: what unpacks to less is read, however well it was p
 
 def read_rows(path: Path) -> NumberedRows:
     """Numbered rows of a file; the number is the line where a row ends, or its row in Parquet."""
+    if is_saved_dataset(path):
+        return _saved_rows(path)
     if path.is_dir():
         raise DataError(f"{path} is a directory. Expected a file with one document per row.")
     if not path.exists():
@@ -170,7 +173,20 @@ def _parquet_rows(data: bytes, path: Path) -> NumberedRows:
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path} is not a Parquet file: {error}.") from None
     _refuse_twins(names, path)
-    columns = {name: _parquet_column(table[name], name, path) for name in names}
+    return _arrow_rows(table, path)
+
+
+def _saved_rows(path: Path) -> NumberedRows:
+    """The rows of a folder that `datasets` saved, class labels by name."""
+    size = sum(file.stat().st_size for file in path.glob("*.arrow"))
+    table, names = saved_table(path, most_unpacked(size))
+    _refuse_twins(table.column_names, path)
+    for number, row in _arrow_rows(table, path):
+        yield number, {name: named(value, names.get(name)) for name, value in row.items()}
+
+
+def _arrow_rows(table: "Table", path: Path) -> NumberedRows:
+    columns = {name: _arrow_column(table[name], name, path) for name in table.column_names}
     rows = zip(*columns.values(), strict=True)
     return ((n, dict(zip(columns, row, strict=True))) for n, row in enumerate(rows, start=1))
 
@@ -185,7 +201,7 @@ def _batches(file: "ParquetFile", path: Path, packed: int) -> Iterator["RecordBa
         yield batch
 
 
-def _parquet_column(column: "ChunkedArray", name: str, path: Path) -> list[Any]:
+def _arrow_column(column: "ChunkedArray", name: str, path: Path) -> list[Any]:
     """The values of a column; one that Python cannot hold is refused with its row.
 
     Parquet holds years after 9999, text that is not UTF-8, times in zones that do not exist, …

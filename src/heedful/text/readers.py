@@ -9,7 +9,7 @@ import json
 import math
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from heedful.text.documents import (
 )
 from heedful.text.files import READERS, Row, decode, read_rows
 from heedful.text.labels import doubtful_labels
+from heedful.text.saved_datasets import DatasetObject, is_saved_dataset, object_rows
 
 # Names that columns usually have, the likeliest first.
 TEXT_COLUMNS = (
@@ -48,7 +49,7 @@ MOST_CLASSES = 1000  # more different labels than this are taken for a mistake
 
 
 def read(
-    path: str | Path,
+    path: object,
     text: str | None = None,
     label: str | None = None,
     *,
@@ -60,10 +61,21 @@ def read(
     """A corpus from a file or folder; what has no dev or test part of its own is shared out.
 
     `text` and `label` name the columns. A folder holds either one folder of .txt files per class or
-    files named train, dev and test. Shares are drawn by `seed`, label by label. Labels that are
+    files named train, dev and test, or is what `datasets` saved. A `Dataset` or `DatasetDict` of
+    that package can be given itself. Shares are drawn by `seed`, label by label. Labels that are
     probably mistakes are warned of (`DataWarning`).
     """
-    corpus = read_corpus(path, text, label, dev_share, test_share, split, seed)
+    if isinstance(path, str | Path):
+        corpus = read_corpus(path, text, label, dev_share, test_share, split, seed)
+    else:
+        parts, notes = _read_objects(path, text, label)
+        corpus = _finished(
+            Corpus("dataset", **parts, split=split, notes=tuple(notes)),
+            dev_share,
+            test_share,
+            seed,
+            needs_labels=True,
+        )
     for sentence in _doubts(corpus):
         warnings.warn(sentence, DataWarning, stacklevel=2)
     return corpus
@@ -81,12 +93,19 @@ def read_corpus(
 ) -> Corpus:
     """The same for callers that show the corpus's notes, which include doubtful labels."""
     path = Path(path)
-    if path.is_dir():
+    if path.is_dir() and not is_saved_dataset(path):
         parts, notes = _read_folder(path, text, label, needs_labels)
     else:
         documents, notes = read_documents(path, text, label, needs_labels=needs_labels)
         parts = {"train": documents}
     corpus = Corpus(path.name, **parts, split=split, notes=tuple(notes))
+    return _finished(corpus, dev_share, test_share, seed, needs_labels)
+
+
+def _finished(
+    corpus: Corpus, dev_share: float, test_share: float, seed: int, needs_labels: bool
+) -> Corpus:
+    """With all parts, labels that can be learnt, and notes on those that are doubtful."""
     corpus = share_out(corpus, dev_share, test_share, seed)
     if needs_labels:
         check_labels(corpus)
@@ -102,7 +121,21 @@ def read_documents(
 ) -> tuple[Documents, list[str]]:
     """The documents of one file, and sentences about the rows that were left out."""
     path = Path(path)
-    rows = list(read_rows(path))
+    return documents_of(list(read_rows(path)), path, text, label, needs_labels=needs_labels)
+
+
+def documents_of(
+    rows: Sequence[tuple[int, Row]],
+    path: Path,
+    text: str | None = None,
+    label: str | None = None,
+    *,
+    needs_labels: bool = True,
+) -> tuple[Documents, list[str]]:
+    """Numbered rows as documents, and sentences about the rows that were left out.
+
+    `path` is what messages call the place that the rows came from.
+    """
     if not rows:
         raise DataError(f"{path} holds no rows. Expected one document per row.")
     columns = list(dict.fromkeys(name for _, row in rows for name in row))
@@ -161,9 +194,50 @@ def _doubts(corpus: Corpus) -> list[str]:
     return [f"{corpus.name}: {sentence}" for sentence in doubtful_labels(labels)]
 
 
+def read_object(
+    dataset: DatasetObject,
+    text: str | None = None,
+    label: str | None = None,
+    *,
+    name: str = "dataset",
+    needs_labels: bool = True,
+) -> tuple[Documents, list[str]]:
+    """The documents of a `datasets.Dataset`, and sentences about the rows that were left out."""
+    rows = list(enumerate(object_rows(dataset), start=1))
+    return documents_of(rows, Path(name), text, label, needs_labels=needs_labels)
+
+
+def _read_objects(
+    given: object, text: str | None, label: str | None
+) -> tuple[dict[str, Documents], list[str]]:
+    """The parts of a `Dataset` or a `DatasetDict`."""
+    if isinstance(given, Mapping):
+        splits: Mapping[str, DatasetObject] = given
+    elif isinstance(given, DatasetObject):
+        splits = {"train": given}
+    else:
+        raise DataError(
+            "expected a file, a folder, or a Dataset or DatasetDict of the package datasets, not "
+            f"{type(given).__name__}."
+        )
+    parts: dict[str, Documents] = {}
+    notes: list[str] = []
+    for part, names in PART_NAMES.items():
+        if split := next((splits[name] for name in names if name in splits), None):
+            parts[part], found = read_object(split, text, label, name=part)
+            notes += found
+    if "train" not in parts:
+        raise DataError(
+            f"the DatasetDict has no split named train. Its splits: {', '.join(splits) or 'none'}."
+        )
+    return parts, notes
+
+
 def find_part(folder: Path, part: str) -> Path | None:
-    """The file of a folder that holds the train, dev or test part."""
+    """The file of a folder that holds the train, dev or test part, or the folder of a saved one."""
     for name in PART_NAMES[part]:
+        if is_saved_dataset(folder / name):
+            return folder / name
         for suffix in READERS:
             for ending in (suffix, suffix + ".gz"):
                 if (folder / (name + ending)).is_file():

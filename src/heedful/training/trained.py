@@ -41,7 +41,7 @@ from heedful.training.settings import STAGES, Settings
 from heedful.training.task import Label
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class WordWeights:
     """The attention of one text, on the user's own characters."""
 
@@ -54,6 +54,20 @@ class WordWeights:
     def words(self) -> list[str]:
         """The words as they stand in the text."""
         return [self.text[start:end] for start, end in self.offsets.tolist()]
+
+    def _repr_html_(self) -> str:
+        """The text in colour, in a notebook."""
+        from heedful.notebook import weights_view
+
+        return weights_view(self)
+
+    def __repr__(self) -> str:
+        if self.withheld:
+            return f"<WordWeights of {len(self.weights):,} words, withheld>"
+        order = self.weights.argsort()[::-1][:3].tolist()
+        words = self.words
+        top = " · ".join(f"{words[place]} {self.weights[place]:.2f}" for place in order)
+        return f"<WordWeights of {len(words):,} words: {top}>"
 
 
 @dataclass(frozen=True)

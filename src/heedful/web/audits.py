@@ -11,10 +11,11 @@ from heedful.auditing.next_step import LEAD, next_steps
 from heedful.auditing.questions import audit_tests
 from heedful.auditing.results import Audit, plain
 from heedful.auditing.scope import scope
+from heedful.auditing.terms import TERMS
 from heedful.errors import DataError, UsageError
 from heedful.report import tables
 from heedful.report.figures import charts
-from heedful.report.html import flat
+from heedful.report.html import flat, without_folders
 from heedful.web import schemas
 from heedful.web.store import Store
 
@@ -54,6 +55,8 @@ class AuditViews:
             name=name,
             problem="",
             **self._in_short(audit),
+            in_plain_words=str(audit.in_plain_words),
+            terms=TERMS,
             why=tables.why(audit),
             scope=scope(audit),
             single_texts="" if (rule := audit.single_texts()) is None else rule.sentence,
@@ -63,7 +66,7 @@ class AuditViews:
             next_steps=list(next_steps(audit)),
             caveat=audit.caveat,
             record=audit.calibration.track_record,
-            about=list(flat(audit.about)),
+            about=[(name, without_folders(value)) for name, value in flat(audit.about)],
             questions=[
                 plain({**asdict(one), "was_asked": one.was_asked})
                 for one in tables.questions({name: audit})

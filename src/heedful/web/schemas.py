@@ -160,6 +160,7 @@ class Explained(Read):
     probabilities: list[Probability]
     withheld: str = ""  # why there are no scores, in a sentence; empty where there are
     scores: dict[str, list[Number]]
+    unsigned: list[str]  # measures that do not say which side a word is on
     agreements: list[Agreement]
     deletions: list[DeletionSheet]
     shown: bool | None  # whether the heat map of attention may be shown; none: no audit of the run
@@ -272,6 +273,8 @@ class ShownSheet(Sheet):
 class AuditSheet(AuditLine):
     """An audit with its answers."""
 
+    in_plain_words: str  # the verdict for somebody who has read no paper
+    terms: dict[str, str]  # what the words of an audit mean
     why: str
     tally: str
     scope: str  # what the verdict claims and where it stops

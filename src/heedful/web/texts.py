@@ -126,6 +126,7 @@ def explained(run: str, trained: Trained, found: Explanation) -> schemas.Explain
         probabilities=_by_class(trained, found.probabilities),
         withheld=found.withheld,
         scores={measure: plain(scores.tolist()) for measure, scores in found.scores.items()},
+        unsigned=[measure for measure in found.scores if measure in found.unsigned],
         agreements=list(agreements(found.scores)),
         deletions=[
             schemas.DeletionSheet(

@@ -21,16 +21,15 @@
     label();
   });
 
-  const closed = () => document.querySelectorAll("details:not([open])");
-  window.addEventListener("beforeprint", () => {
-    closed().forEach((one) => { one.open = true; one.dataset.opened = "for print"; });
-  });
-  window.addEventListener("afterprint", () => {
-    document.querySelectorAll("details[data-opened]").forEach((one) => {
-      one.open = false;
-      delete one.dataset.opened;
-    });
-  });
+  const unfold = () => {
+    const target = location.hash && document.getElementById(location.hash.slice(1));
+    const folded = target && target.closest("details:not([open])");
+    if (!folded) return;
+    folded.open = true;
+    target.scrollIntoView();
+  };
+  window.addEventListener("hashchange", unfold);
+  unfold();
 
   const source = document.getElementById("charts");
   if (!source || !window.embedChart) return;

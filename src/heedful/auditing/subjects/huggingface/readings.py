@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from heedful import runs
+from heedful.auditing.plain_words import PlainWords, in_plain_words, several_in_plain_words
 from heedful.auditing.results import Audit, Table, plain
 from heedful.auditing.subjects.huggingface.loading import LoadedTransformer
 from heedful.auditing.subjects.huggingface.subject import TransformerSubject, subject_of
@@ -65,6 +66,13 @@ class ReadingAudits:
         return f"No reading of this model's attention may be shown so far: {'; '.join(parts)}."
 
     @property
+    def in_plain_words(self) -> PlainWords:
+        """The verdict on all readings for somebody who has read no paper."""
+        if len(self.audits) == 1:
+            return in_plain_words(next(iter(self.audits.values())))
+        return several_in_plain_words(self.sentence, self.audits)
+
+    @property
     def chance(self) -> str:
         """A sentence if the model is right no more often than chance; else empty."""
         return next(iter(self.audits.values())).chance
@@ -100,13 +108,19 @@ class ReadingAudits:
 
             model = next(iter(self.audits.values())).about["model"]
             ways = counted(len(self.audits), "way")
-            write_report(path, self.audits, title=f"{model}: {ways} of reading its attention")
+            write_report(
+                path,
+                self.audits,
+                title=f"{model}: {ways} of reading its attention",
+                together=(self.sentence, str(self.in_plain_words)),
+            )
         RunFolder(Path(path).parent).enter_into_seal(Path(path).name)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data."""
         return {
             "sentence": self.sentence,
+            "in_plain_words": str(self.in_plain_words),
             "instead": self.instead,
             "verdicts": {name: found.verdict for name, found in self.audits.items()},
             "chance": self.chance,

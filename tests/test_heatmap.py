@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful.report.heatmap import WORDS_SHOWN, Piece, heat_map
+from heedful.heatmap import WORDS_SHOWN, Piece, heat_map
 from heedful.visible import visible
 
 TEXT = "good, not bad"
