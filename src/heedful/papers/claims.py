@@ -9,18 +9,21 @@ from typing import Any
 import numpy as np
 
 from heedful.papers.expected import Claim, Where
+from heedful.papers.power import MOST_SEEDS, seeds_to_settle, smallest_visible
 from heedful.papers.rows import (
     RUNS,
     Mean,
     Row,
     Tables,
-    Verdict,
     by_seed,
     is_at,
     known_in,
     values_of,
     why_missing,
 )
+from heedful.papers.verdicts import Verdict, decide
+
+UNSETTLED = "do not settle it"
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,12 @@ class Tested:
     found: Mean | None  # the difference, or the spread of the means
     verdict: Verdict
     why: str = ""
+    seeds_needed: int | None = None  # that would settle an open one, where that is known
+
+    @property
+    def visible(self) -> float:
+        """The smallest difference that these seeds could have seen; nan if there is no interval."""
+        return math.nan if self.found is None else smallest_visible(self.found)
 
 
 def test_claims(tables: Tables, claims: Sequence[Claim]) -> list[Tested]:
@@ -102,37 +111,22 @@ def _closeness(rows: Sequence[Row], claim: Claim) -> Found:
 
 
 def _judged(claim: Claim, where: Where, about: Found, runs: Sequence[Row]) -> Tested:
-    found = about.mean
-    if found is None:
+    if about.mean is None:
         why = claim.why_not or why_missing(runs, {**where, **about.missing})
-        return Tested(claim, where, None, "cannot be compared", why)
+        return Tested(claim, where, None, "open", why)
+    return judge(claim, where, about.mean)
+
+
+def judge(claim: Claim, where: Where, found: Mean) -> Tested:
+    """What a number over seeds says of a claim, and what more seeds would say."""
     if claim.why_not:
-        return Tested(claim, where, found, "cannot be compared", claim.why_not)
+        return Tested(claim, where, found, "open", claim.why_not)
     if found.seeds == 1:
-        return Tested(claim, where, found, "cannot be compared", "one seed has no interval")
-    verdict = _verdict(claim, found)
-    if verdict is not None:
+        return Tested(claim, where, found, "open", "one seed has no interval")
+    verdict = decide(claim, found)
+    if verdict != "open":
         return Tested(claim, where, found, verdict)
-    why = f"{found.seeds} seeds do not settle it"
-    return Tested(claim, where, found, "cannot be compared", why)
-
-
-def _verdict(claim: Claim, found: Mean) -> Verdict | None:
-    """What the interval says; None where it does not settle the claim.
-
-    A difference replicates if it is as large as asked for and its interval excludes 0. Where the
-    number itself is asked for, or closeness, the whole interval has to comply; the range of more
-    than two means has none, and counts as it is.
-    """
-    if claim.cells is not None or claim.most is not None:
-        most = claim.spread if claim.most is None else claim.most
-        least = -most if claim.cells is not None else -math.inf
-        if math.isnan(found.low):  # the range of many means
-            return "replicates" if found.mean <= most else "does not"
-        if least <= found.low and found.high <= most:
-            return "replicates"
-        return "does not" if found.low > most or found.high < least else None
-    is_level = claim.at is not None and not claim.than
-    if found.low > 0 and (found.low if is_level else found.mean) >= claim.by:
-        return "replicates"
-    return "does not" if found.high < claim.by or found.high < 0 else None
+    needed = seeds_to_settle(found, lambda mean: decide(claim, mean) != "open")
+    would = f"about {needed} would" if needed else f"{MOST_SEEDS} would not"
+    why = f"{found.seeds} seeds {UNSETTLED}; {would}"
+    return Tested(claim, where, found, "open", why, needed)

@@ -3,10 +3,12 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from heedful.papers.expected import Picture, Published, Where
-from heedful.papers.rows import RUNS, Mean, Tables, Verdict, by_seed, is_at, values_of, why_missing
+from heedful.papers.rows import RUNS, Mean, Tables, by_seed, is_at, values_of, why_missing
+
+Nearness = Literal["replicates", "does not replicate", "cannot be compared"]
 
 
 @dataclass(frozen=True)
@@ -16,7 +18,7 @@ class Compared:
     where: Where
     published: Published
     ours: Mean | None  # None: it was not run
-    verdict: Verdict
+    verdict: Nearness
     why: str = ""
 
     @property
@@ -69,4 +71,4 @@ def _compared(tables: Tables, one: Published) -> Compared:
     if one.why_not:
         return Compared(one.where, one, ours, "cannot be compared", one.why_not)
     is_near = abs(ours.mean - one.value) <= one.tolerance + 1e-9
-    return Compared(one.where, one, ours, "replicates" if is_near else "does not")
+    return Compared(one.where, one, ours, "replicates" if is_near else "does not replicate")

@@ -49,7 +49,8 @@ class Claim:
     cells          all lie within `spread` of each other
 
     `where` says which cells count at all; `each` names columns: the claim is tested for each of
-    their values. A claim of `ours` tests what the paper is about, but it does not say it.
+    their values. A claim of `ours` tests what the paper is about, but it does not say it. A reader
+    of the field looks for the `main` claims first.
     """
 
     says: str
@@ -65,6 +66,7 @@ class Claim:
     where: Where = field(default_factory=dict)
     each: tuple[str, ...] = ()
     ours: bool = False
+    main: bool = False
     why_not: str = ""
 
     def __post_init__(self) -> None:

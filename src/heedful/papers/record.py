@@ -1,6 +1,6 @@
 """What came of an experiment that was done again: a record, nothing is run here."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -10,8 +10,9 @@ from heedful.auditing.results import plain
 from heedful.errors import counted
 from heedful.papers.claims import Tested
 from heedful.papers.comparing import Compared, Point
-from heedful.papers.expected import SOURCES, Picture
-from heedful.papers.rows import Row, Verdict
+from heedful.papers.expected import SOURCES, Claim, Picture
+from heedful.papers.rows import Row
+from heedful.papers.verdicts import in_words, smallest_that_matters
 from heedful.runs import RunFolder
 
 
@@ -29,11 +30,6 @@ class Reproduction:
     rows: tuple[Row, ...]  # what was measured, run by run
     about: dict[str, Any]
 
-    def count(self, verdict: Verdict) -> int:
-        """How many numbers and claims came out so."""
-        found: list[Compared | Tested] = [*self.numbers, *self.claims]
-        return sum(one.verdict == verdict for one in found)
-
     @property
     def sentence(self) -> str:
         """What came of it, in words."""
@@ -42,16 +38,19 @@ class Reproduction:
         parts = []
         if judged:
             parts.append(f"{near} of {len(judged)} published numbers replicate")
-        for what, is_ours in (("claims", False), ("tests of ours", True)):
-            tested = [one for one in self.claims if one.claim.ours == is_ours]
-            tested = [one for one in tested if one.verdict != "cannot be compared"]
+        if left := len(self.numbers) - len(judged):
+            what = f"{left}" if judged else counted(left, "published number")
+            parts.append(f"{what} cannot be compared")
+        tests = (
+            ("test of a claim", "tests of claims", False),
+            ("test of ours", "tests of ours", True),
+        )
+        for what, several, is_ours in tests:
+            tested = [one.verdict for one in self.claims if one.claim.ours == is_ours]
             if tested:
-                held = sum(one.verdict == "replicates" for one in tested)
-                parts.append(f"{held} of {len(tested)} {what} {'do' if parts else 'replicate'}")
+                parts.append(f"{counted(len(tested), what, several)}: {in_words(tested)}")
         if failed := self.about["cells"].get("failed", 0):
             parts.append(f"{counted(failed, 'run')} failed")
-        left = self.count("cannot be compared")
-        parts += [f"{left} cannot be compared"] if left else []
         others = self.about["left_out"]
         parts += [f"{others} others were not asked for"] if others else []
         return f"{self.experiment}: {'; '.join(parts) or 'nothing could be compared'}."
@@ -92,15 +91,33 @@ def _picture(picture: Picture, points: Sequence[Point]) -> dict[str, Any]:
     return {"title": picture.title, "points": [asdict(point) for point in points]}
 
 
+def form_of(claim: Claim) -> str:
+    """What a claim compares: two cells or columns, a number with a bound, or many cells."""
+    if claim.cells is not None:
+        return "closeness"
+    return "level" if claim.at is not None and not claim.than else "difference"
+
+
+def wanted_of(claim: Claim) -> dict[str, float]:
+    """The sizes that a claim states."""
+    wanted = {"by": claim.by, "spread": claim.spread, "most": claim.most}
+    return {name: value for name, value in wanted.items() if value}
+
+
 def _claim(one: Tested) -> dict[str, Any]:
     claim = one.claim
-    wanted: Mapping[str, Any] = {"by": claim.by, "spread": claim.spread, "most": claim.most}
     return {
         "says": claim.says,
         "is_ours": claim.ours,
+        "is_main": claim.main,
         "where": dict(one.where),
-        "wanted": {name: value for name, value in wanted.items() if value},
+        "form": form_of(claim),
+        "number": asdict(claim.number),
+        "wanted": wanted_of(claim),
+        "smallest_that_matters": smallest_that_matters(claim),
         "found": None if one.found is None else asdict(one.found),
+        "smallest_visible": one.visible,
         "verdict": one.verdict,
         "why": one.why,
+        "seeds_needed": one.seeds_needed,
     }

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -19,7 +19,6 @@ Tables = Mapping[str, Sequence[Row]]
 """Rows by the table they stand in."""
 
 NOT_RUN = "it was not run here"
-Verdict = Literal["replicates", "does not", "cannot be compared"]
 LEVEL = 0.95
 
 

@@ -22,6 +22,10 @@ from heedful.report.figures import Drawn, panel, spoken
 from heedful.report.html import flat, make_page
 from heedful.storage import write_atomically
 
+VISIBLE = (
+    "*Visible* is the smallest difference that as many seeds would have found in four of five "
+    "repetitions, at the spread seen here."
+)
 SPEAK_FOR_THEMSELVES = ("data", "variant", "arm", "of")  # columns whose values need no name
 
 
@@ -36,6 +40,7 @@ def write_reproduction(path: Path, paper: Paper, one: Reproduction) -> None:
         numbers=number_rows(one),
         claims=claim_rows(one),
         figures=figures,
+        visible=VISIBLE.replace("*", ""),
         facts=list(flat(one.about)),
         charts={panel.name: panel.chart for figure in figures for panel in figure.panels},
     )
@@ -60,11 +65,16 @@ def as_markdown(
 ) -> str:
     """The page as Markdown; pictures by the names of their files."""
     lines = [f"# {paper.title}", "", f"## {one.experiment}: {one.says}", ""]
-    lines += [one.sentence, "", f"`{command}`", "", *_about_the_work(one.about)]
+    lines += [one.sentence, "", f"`{command}`", ""]
+    if note := one.about.get("earlier_setup"):
+        lines += [note, ""]
+    lines += _about_the_work(one.about)
     for name, figure in pictures.items():
         lines += [f"**{figure.title}.** {figure.caption}", "", f"![{figure.title}]({name})", ""]
-    for rows in (claim_rows(one), number_rows(one)):
-        lines += _table(rows) if rows else []
+    if one.claims:
+        lines += [VISIBLE, "", *_table(claim_rows(one))]
+    if one.numbers:
+        lines += _table(number_rows(one))
     if setup := setup_rows(one):
         lines += ["### Setup", "", "Every setting of the runs, seeds aside.", "", *_table(setup)]
     return "\n".join(lines) + "\n"
@@ -89,7 +99,7 @@ def number_rows(one: Reproduction) -> list[dict[str, str]]:
         {
             "cell": _cell(number.where),
             "published": f"{number.published.value:g}",
-            "ours": _mean(number.ours),
+            "ours": mean_in_words(number.ours),
             "difference": "–" if number.ours is None else f"{number.difference:+.3g}",
             "verdict": _verdict(number),
         }
@@ -104,7 +114,8 @@ def claim_rows(one: Reproduction) -> list[dict[str, str]]:
             "claim": f"{tested.claim.says} (our test)" if tested.claim.ours else tested.claim.says,
             "for": _cell(tested.where) or "all",
             "wanted": _wanted(tested),
-            "found": _mean(tested.found),
+            "found": mean_in_words(tested.found),
+            "visible": visible_in_words(tested),
             "verdict": _verdict(tested),
         }
         for tested in one.claims
@@ -176,18 +187,24 @@ def _cell(where: Mapping[str, Any]) -> str:
     )
 
 
-def _mean(mean: Mean | None) -> str:
+def mean_in_words(mean: Mean | None) -> str:
+    """A mean over seeds and its interval, where it has one."""
     if mean is None:
         return "–"
     middle, low, high = map(_digits, (mean.mean, mean.low, mean.high))
     return middle if math.isnan(mean.low) else f"{middle} [{low}, {high}]"
 
 
+def visible_in_words(tested: Tested) -> str:
+    """The smallest difference that the seeds could have seen."""
+    return "–" if math.isnan(tested.visible) else _digits(tested.visible)
+
+
 def _digits(number: float) -> str:
-    """Four digits that count, and all of a count of thousands."""
+    """Three digits that count, and all of a count of thousands."""
     if abs(number) >= 1000:
         return f"{number:.0f}"
-    return f"{round(number, 12) + 0.0:.4g}"
+    return f"{round(number, 12) + 0.0:.3g}"
 
 
 def _wanted(tested: Tested) -> str:

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from heedful.errors import ConfigError
 from heedful.model.classifier import Attends, PooledTrace, TextClassifier, Trace
-from heedful.model.pretrained import PieceEmbedding
+from heedful.model.pretrained import PretrainedEncoder
 from heedful.registry import Registry
 from heedful.text.batching import Batch, Batches
 
@@ -205,17 +205,32 @@ SIZES = {"encoder", "embedding_size", "vectors"}  # giving one of these chooses 
 
 def needs_matching_sizes(model: TextClassifier, claim: str) -> None:
     """Refuse a model whose states and embeddings differ in size; `claim` says why they may not."""
-    if isinstance(model.embedding, PieceEmbedding):
-        raise ConfigError(
-            f"{claim}, and a pretrained encoder has no embedding of a whole word, only of pieces. "
-            "Use another encoder, or another recipe."
-        )
-    hidden, embedding = model.encoder.output_size, model.embedding.embedding_dim
+    embedding = model.embedding.weight.shape[1]
+    if isinstance(model.encoder, PretrainedEncoder):
+        _needs_matching_pieces(model.encoder, embedding, claim)
+        return
+    hidden = model.encoder.output_size
     if hidden != embedding:
         raise ConfigError(
             f"{claim}, so their sizes must match: the encoder gives {hidden}, embeddings have "
             f"{embedding}. Change hidden_size (two directions double it) or embedding_size, or "
             "drop the recipe."
+        )
+
+
+def _needs_matching_pieces(encoder: PretrainedEncoder, embedding: int, claim: str) -> None:
+    """The same for the pieces of words, and for what learns of a pretrained model."""
+    hidden = int(encoder.inner.config.hidden_size)
+    if hidden != embedding:
+        raise ConfigError(
+            f"{claim}, so their sizes must match: this pretrained model gives states of {hidden} "
+            f"numbers, and its pieces have vectors of {embedding}. Use another one, or another "
+            "recipe."
+        )
+    if not any(parameter.requires_grad for parameter in encoder.body):
+        raise ConfigError(
+            f"{claim}, and those of a frozen encoder do not change. Set frozen to false, or use "
+            "another recipe."
         )
 
 

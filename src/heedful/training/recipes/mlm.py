@@ -10,8 +10,15 @@ from torch import Tensor, nn
 
 from heedful.config import above, at_least, within
 from heedful.model.classifier import TextClassifier
+from heedful.model.units import (
+    embed_units,
+    first_ordinary,
+    read_units,
+    unit_table,
+    units_of,
+    usual_mask,
+)
 from heedful.text.batching import Batch
-from heedful.text.vocabulary import SPECIAL_WORDS
 from heedful.training.recipe import (
     PAPER_SIZES,
     SIZES,
@@ -35,7 +42,8 @@ class MaskedWords(Penalised):
 
     Two passes: a masked one for the words, a clean one for the label, so the classifier never sees
     a mask. 80% of the chosen words are masked, 10% replaced, 10% kept. `predicts_all` guesses the
-    word at every place.
+    word at every place. Of a pretrained encoder, the pieces of words are masked and guessed, and
+    what stands for a masked one starts as the model's own mask.
     """
 
     mlm_weight: float = 1.0
@@ -56,7 +64,7 @@ class MaskedWords(Penalised):
     def prepare(self, model: TextClassifier, material: Material) -> nn.Module:
         """The head: a bias per word, and what stands in place of a masked word."""
         needs_matching_sizes(model, "mlm guesses words by comparing states with the embeddings")
-        return _Head(*model.word_vectors.weight.shape).to(model.word_vectors.weight)
+        return _Head(len(unit_table(model)), usual_mask(model))
 
     def penalty(
         self,
@@ -68,41 +76,40 @@ class MaskedWords(Penalised):
     ) -> Float[Tensor, ""]:
         """mlm_weight * mean loss of the guesses; 0 if none was chosen."""
         assert isinstance(prepared, _Head)
-        words = batch.token_ids
-        is_known = batch.is_token & (words >= len(SPECIAL_WORDS))
-        draws = torch.rand(words.shape, generator=rng).to(words.device)
-        is_chosen = is_known & (draws < self.mask_share)
-        is_guessed = is_known if self.predicts_all else is_chosen
+        units = units_of(model, batch)
+        draws = torch.rand(units.ids.shape, generator=rng).to(units.ids.device)
+        is_chosen = units.is_known & (draws < self.mask_share)
+        is_guessed = units.is_known if self.predicts_all else is_chosen
         if not bool(is_guessed.any()):
             return trace.logits.sum() * 0
-        embedded = prepared.disguise(model.word_vectors, words, is_chosen, rng)
-        hidden = model.encoder(model.dropout(embedded), batch.is_token)[is_guessed]
-        scores = hidden @ model.word_vectors.weight.t() + prepared.bias
-        loss = nn.functional.cross_entropy(scores, words[is_guessed])
+        embedded = prepared.disguise(model, units.ids, is_chosen, rng)
+        hidden = read_units(model, embedded, batch, units)[is_guessed]
+        scores = hidden @ unit_table(model).t() + prepared.bias
+        loss = nn.functional.cross_entropy(scores, units.ids[is_guessed])
         return self.mlm_weight * loss
 
 
 class _Head(nn.Module):
     """What guessing needs beside the embeddings."""
 
-    def __init__(self, vocabulary: int, embedding: int) -> None:
+    def __init__(self, vocabulary: int, mask: Float[Tensor, " embedding"]) -> None:
         super().__init__()
-        self.bias = nn.Parameter(torch.zeros(vocabulary))
-        self.mask = nn.Parameter(torch.zeros(embedding))
+        self.bias = nn.Parameter(mask.new_zeros(vocabulary))
+        self.mask = nn.Parameter(mask)
 
     def disguise(
         self,
-        embedding: nn.Embedding,
-        words: Int[Tensor, "batch tokens"],
-        is_chosen: Bool[Tensor, "batch tokens"],
+        model: TextClassifier,
+        units: Int[Tensor, "batch units"],
+        is_chosen: Bool[Tensor, "batch units"],
         rng: torch.Generator,
-    ) -> Float[Tensor, "batch tokens embedding"]:
-        """Embeddings in which most chosen words are masked or replaced."""
-        draws = torch.rand(words.shape, generator=rng).to(words.device)
+    ) -> Float[Tensor, "batch units embedding"]:
+        """Embeddings in which most chosen units are masked or replaced."""
+        draws = torch.rand(units.shape, generator=rng).to(units.device)
         others = torch.randint(
-            len(SPECIAL_WORDS), embedding.num_embeddings, words.shape, generator=rng
+            first_ordinary(model), len(unit_table(model)), units.shape, generator=rng
         )
         is_masked = is_chosen & (draws < MASKED)
         is_replaced = is_chosen & ~is_masked & (draws < MASKED + RANDOM)
-        shown = torch.where(is_replaced, others.to(words.device), words)
-        return torch.where(is_masked.unsqueeze(-1), self.mask, embedding(shown))
+        shown = torch.where(is_replaced, others.to(units.device), units)
+        return torch.where(is_masked.unsqueeze(-1), self.mask, embed_units(model, shown))

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from heedful.config import at_least
 from heedful.model.classifier import TextClassifier
+from heedful.model.units import embed_units, unit_states, units_of
 from heedful.text.batching import Batch
 from heedful.training.recipe import (
     PAPER_SIZES,
@@ -33,7 +34,8 @@ class Tying(Penalised):
     objective = cross_entropy + tie_weight * mean over tokens of |hidden - embedded|
 
     The plain norm; `is_squared` takes its square. Both sides can shrink to satisfy it: with
-    `is_embedding_held` only the state is pulled.
+    `is_embedding_held` only the state is pulled. Of a pretrained encoder, the state and the
+    embedding of each piece of a word, read in a pass of their own.
     """
 
     tie_weight: float = 1.0
@@ -63,11 +65,12 @@ class Tying(Penalised):
         rng: torch.Generator,
     ) -> Float[Tensor, ""]:
         """tie_weight * mean over real tokens of the distance."""
-        embedded = model.embed(batch)  # as it is, whatever dropout made of it
+        units = units_of(model, batch)
+        embedded = embed_units(model, units.ids)  # as it is, whatever dropout made of it
         own = embedded.detach() if self.is_embedding_held else embedded
-        squared = (trace.hidden - own).square().sum(dim=-1)
+        squared = (unit_states(model, batch, units, trace) - own).square().sum(dim=-1)
         distance = squared if self.is_squared else (squared + SMALL).sqrt()
-        mean = (distance * batch.is_token).sum() / batch.is_token.sum().clamp(min=1)
+        mean = (distance * units.is_unit).sum() / units.is_unit.sum().clamp(min=1)
         return self.tie_weight * mean
 
     @torch.no_grad()
@@ -75,9 +78,10 @@ class Tying(Penalised):
         """How long states and embeddings are: whether both shrank to satisfy the penalty."""
         totals = torch.zeros(3, dtype=torch.float64)
         for batch in material.documents.by_length():
-            trace = model(batch)
-            for place, vectors in enumerate((trace.hidden, trace.embedded)):
-                totals[place] += (vectors.norm(dim=-1) * batch.is_token).sum().cpu()
-            totals[2] += batch.is_token.sum().cpu()
+            units, trace = units_of(model, batch), model(batch)
+            states = unit_states(model, batch, units, trace)
+            for place, vectors in enumerate((states, embed_units(model, units.ids))):
+                totals[place] += (vectors.norm(dim=-1) * units.is_unit).sum().cpu()
+            totals[2] += units.is_unit.sum().cpu()
         hidden, embedded = (totals[:2] / totals[2].clamp(min=1)).tolist()
         return {"hidden_norm": hidden, "embedded_norm": embedded}
