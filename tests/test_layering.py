@@ -61,6 +61,7 @@ ALLOWED_LAZY = {
     ("heedful.auditing.explanation", "heedful.auditing.subjects.huggingface"),
     ("heedful.auditing.explanation", "heedful.readouts"),
     ("heedful.auditing.subjects.huggingface.loading", "heedful.training.trained"),
+    ("heedful.web.store", "heedful.web.transformers"),
 } | ALLOWED_DOWN
 
 

@@ -68,8 +68,8 @@ def test_what_is_served_is_told(client, audit):
     assert runs_["words"]["has_attention"]
     assert runs_["words"]["problem"] == ""
     assert [line["sentence"] for line in sheet["audits"]] == [audit.sentence]
-    of_runs = [name for name in importances if name not in OF_LAYERS]  # of Hugging Face models
-    assert [one["name"] for one in sheet["measures"]] == of_runs
+    assert [one["name"] for one in sheet["measures"]] == NO_TRANSFORMERS
+    assert runs_["words"]["measures"] == NO_TRANSFORMERS
     assert sheet["usual_measures"] == list(USUAL_MEASURES)
     assert [one["name"] for one in sheet["counterfactuals"]] == list(counterfactuals)
     assert sheet["limits"]["text_characters"] == TEXT_CHARACTERS
@@ -77,7 +77,7 @@ def test_what_is_served_is_told(client, audit):
 
 def test_the_page_has_no_list_of_usual_measures_of_its_own(client):
     script = client.get("/static/explain.js").text
-    assert "served.usual_measures" in script
+    assert "usual_measures" in script
     assert "gradient-x-input" not in script
 
 
@@ -535,7 +535,7 @@ def test_an_audit_made_anew_is_sorted_anew(own_folder, serve):
 
 def test_a_model_that_fails_on_a_text_is_a_bug_and_others_still_work(own_folder, serve):
     app_client = serve(own_folder)
-    model = app_client.app.state.handlers.store.run("words").model
+    model = app_client.app.state.handlers.store.run("words").trained.model
 
     def fails(module: torch.nn.Module, given: tuple) -> None:
         if given[0].token_ids.shape[1] == 2:
@@ -571,7 +571,7 @@ def test_whoever_comes_when_the_line_is_full_is_told_when_to_come_back(served_fo
         go.wait(10)
 
     with serve(served_folder / "words", limits=limits) as opened:
-        opened.app.state.handlers.store.run("words").model.register_forward_pre_hook(waits)
+        opened.app.state.handlers.store.run("words").trained.model.register_forward_pre_hook(waits)
         asked = {"args": (ATTEND,), "kwargs": {"json": {"text": "a b"}}}
         first = threading.Thread(target=opened.post, **asked)
         first.start()
@@ -629,7 +629,7 @@ def test_nothing_is_kept_of_what_is_asked(client, served_folder):
 def test_a_drag_asks_the_model_once(own_folder, serve):
     opened = serve(own_folder / "words")
     readings = []
-    opened.app.state.handlers.store.run("words").model.register_forward_pre_hook(
+    opened.app.state.handlers.store.run("words").trained.model.register_forward_pre_hook(
         lambda *_: readings.append(time.time())
     )
     for weight in (0.1, 0.5, 0.9):

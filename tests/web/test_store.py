@@ -17,7 +17,7 @@ def test_runs_and_audits_are_found_below_a_folder(served_folder):
     store = Store.open([served_folder])
     assert set(store.runs) == {"words", "bilstm"}
     assert set(store.audits) == {"words"}
-    assert store.run("bilstm").settings.model.encoder.hidden_size == 6
+    assert store.run("bilstm").trained.settings.model.encoder.hidden_size == 6
     assert store.audit("words").documents == 60
 
 
@@ -89,14 +89,14 @@ def test_unknown_names_are_told_with_the_nearest(served_folder):
 
 def test_a_run_that_goes_is_gone_and_one_put_back_is_served_again(own_folder, words, tmp_path):
     store = Store.open([own_folder])
-    before = store.run("words").probabilities(["positiveaaa"])
+    before = store.run("words").trained.probabilities(["positiveaaa"])
     shutil.move(own_folder / "words", tmp_path / "away")
     for _ in range(2):
         with pytest.raises(Gone, match=r"words is gone: .* held config.json when"):
             store.run("words")
     assert store.run("bilstm")
     shutil.move(tmp_path / "away", own_folder / "words")
-    np.testing.assert_array_equal(store.run("words").probabilities(["positiveaaa"]), before)
+    np.testing.assert_array_equal(store.run("words").trained.probabilities(["positiveaaa"]), before)
 
 
 @pytest.mark.parametrize("name", [*runs.CHECKSUMMED, runs.PROVENANCE])
@@ -125,8 +125,10 @@ def test_a_run_that_is_trained_anew_answers_anew(own_folder, planted):
     again = trained_on(planted, seed=7)
     again.save(own_folder / "words")
     text = ["neutralaaa positiveaaa"]
-    np.testing.assert_allclose(store.run("words").probabilities(text), again.probabilities(text))
-    assert np.abs(first.probabilities(text) - again.probabilities(text)).max() > 1e-6
+    np.testing.assert_allclose(
+        store.run("words").trained.probabilities(text), again.probabilities(text)
+    )
+    assert np.abs(first.trained.probabilities(text) - again.probabilities(text)).max() > 1e-6
 
 
 def test_an_audit_that_goes_or_breaks_is_gone(own_folder):

@@ -1,6 +1,5 @@
 """`heedful serve`: the page."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,8 +9,11 @@ from heedful.cli.options import Device
 
 def serve(
     folders: Annotated[
-        list[Path],
-        typer.Argument(metavar="RUN…", help="Runs, audits, or folders that hold some of either."),
+        list[str],
+        typer.Argument(
+            metavar="RUN…",
+            help="Runs, audits, folders that hold some of either, or hf:FOLDER_OR_NAME.",
+        ),
     ],
     port: Annotated[int, typer.Option(help="Where to listen; 0 takes any free port.")] = 8642,
     host: Annotated[
@@ -29,6 +31,12 @@ def serve(
         int | None,
         typer.Option(help="Cores to use. Default: all. At most 4 texts at once."),
     ] = None,
+    readout: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="With hf: how attention is read, may be repeated. Default: all usual ways."
+        ),
+    ] = None,
     device: Device = "auto",
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")
@@ -37,7 +45,8 @@ def serve(
     """Open a page to explore runs: type a text, drag its attention, watch the prediction follow.
 
     Explain a text, ask what if its attention were different, compare runs, browse the documents of
-    an audit and see its answers. Everything stays on this machine.
+    an audit and see its answers. A Hugging Face classifier is served once for each way to read its
+    attention, beside runs and audits. Everything stays on this machine.
     """
     import sys
     import threading
@@ -54,7 +63,14 @@ def serve(
     if token is not None and len(token) < 16:
         raise UsageError("--token is too short to keep anybody out: give 16 characters or more.")
     server = Server.at(
-        folders, host=host, port=port, names=name or (), token=token, device=device, cores=cores
+        folders,
+        host=host,
+        port=port,
+        names=name or (),
+        token=token,
+        device=device,
+        cores=cores,
+        readouts=readout or (),
     )
     for sentence in server.problems:
         show.note(f"note: {sentence}")

@@ -1,9 +1,12 @@
 """What if attention were different, or a word were missing? One text, one answer at a time.
 
-`read` runs the model once on the words that are left; `decide` then asks for any weights over them,
-which costs a sum and no forward pass. Weights that people draw need not sum to 1: they are shares.
+An `EditedText` is a text without some of its words, as some model reads it; `decide` then asks for
+any weights over the words that are left. `read` makes one of a run, where `decide` costs a sum and
+no forward pass; `auditing/what_if.py` makes one of any subject of an audit. Weights that people
+draw need not sum to 1: they are shares.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,7 +16,7 @@ from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
 from heedful.counterfactual.adversarial import Adversarial, js_divergence
-from heedful.counterfactual.base import counterfactuals
+from heedful.counterfactual.base import Counterfactual, counterfactuals
 from heedful.errors import ConfigError, DataError, counted
 from heedful.model.classifier import AttentionClassifier, Trace
 from heedful.model.decision import decide_many
@@ -28,28 +31,70 @@ SAME = 0.01  # TVD up to which two predictions count as the same (arXiv:1902.101
 Weights = Float[ndarray, " words"]
 
 
+Probabilities = Float[ndarray, " classes"]
+
+
 @dataclass(frozen=True)
-class EditedText:
+class EditedText(ABC):
     """A text without some of its words, as a model reads it."""
 
     text: str
     offsets: Int[ndarray, "all_words 2"]  # of all its words, also of those that are deleted
     is_kept: Bool[ndarray, " all_words"]
     classes: tuple[Label, ...]
-    model: AttentionClassifier
-    batch: Batch  # of the words that are kept
-    trace: Trace
     decisions: Decisions  # on the words that are kept, of the model that decides
 
     @property
+    @abstractmethod
     def own(self) -> Weights:
         """The model's own attention on the words that are kept."""
+
+    @property
+    @abstractmethod
+    def probabilities(self) -> Probabilities:
+        """What the model predicts with its own attention."""
+
+    @abstractmethod
+    def under(self, weights: Weights) -> Probabilities:
+        """What it predicts with these weights on the words that are kept; they sum to 1."""
+
+    @abstractmethod
+    def candidates(self, counterfactual: Counterfactual, seed: int) -> list[Weights]:
+        """The weights of a counterfactual, which may give several."""
+
+
+@dataclass(frozen=True)
+class TracedText(EditedText):
+    """One that a run has read."""
+
+    model: AttentionClassifier
+    batch: Batch  # of the words that are kept
+    trace: Trace
+
+    @property
+    def own(self) -> Weights:
+        """As the pass found it."""
         return self.trace.weights[0].double().cpu().numpy()
 
     @property
-    def probabilities(self) -> Float[ndarray, " classes"]:
-        """What the model predicts with its own attention."""
+    def probabilities(self) -> Probabilities:
+        """As the pass found them."""
         return self.trace.logits[0].double().softmax(dim=-1).cpu().numpy()
+
+    @in_full()
+    @torch.no_grad()
+    def under(self, weights: Weights) -> Probabilities:
+        """The states as they are, summed by other weights."""
+        given = torch.from_numpy(weights).to(self.trace.weights)[None, None]
+        logits = decide_many(self.model, self.trace.hidden, given)[0, 0]
+        return logits.double().softmax(dim=-1).cpu().numpy()
+
+    @in_full()
+    def candidates(self, counterfactual: Counterfactual, seed: int) -> list[Weights]:
+        """As the counterfactual makes them."""
+        rng = torch.Generator().manual_seed(seed)
+        found = counterfactual(self.model, self.trace, self.batch, rng)[0]
+        return [row.detach().double().cpu().numpy() for row in found]
 
 
 @dataclass(frozen=True)
@@ -64,8 +109,8 @@ class WhatIf:
 
 @in_full()
 @torch.no_grad()
-def read(trained: Trained, text: str, deleted: Sequence[int] = ()) -> EditedText:
-    """A text as a model reads it once the words at some places are deleted."""
+def read(trained: Trained, text: str, deleted: Sequence[int] = ()) -> TracedText:
+    """A text as a run reads it once the words at some places are deleted."""
     model = trained.model
     if not isinstance(model, AttentionClassifier):
         raise ConfigError(
@@ -73,20 +118,7 @@ def read(trained: Trained, text: str, deleted: Sequence[int] = ()) -> EditedText
             f"= {trained.settings.model.pooling!r}."
         )
     offsets = trained.tokenizer.offsets(text)
-    is_kept = np.ones(len(offsets), dtype=bool)
-    for place in deleted:
-        if not 0 <= place < len(offsets):
-            raise DataError(
-                f"no word stands at place {place}: the text has {counted(len(offsets), 'word')}, "
-                "counted from 0."
-            )
-        is_kept[place] = False
-    if not is_kept.any():
-        raise DataError(
-            "no word is left, so there is nothing to attend to."
-            if len(offsets)
-            else "the text holds no words, so there is nothing to attend to."
-        )
+    is_kept = kept_words(len(offsets), deleted)
     batch = next(trained.batches([text]).by_length())
     if not is_kept.all():
         kept = torch.from_numpy(is_kept).unsqueeze(0).to(batch.is_token.device)
@@ -95,37 +127,50 @@ def read(trained: Trained, text: str, deleted: Sequence[int] = ()) -> EditedText
     by_attention = trace.logits.double().softmax(dim=-1).cpu().numpy()
     left = text if is_kept.all() else only_words(text, offsets, is_kept)
     decisions = trained.decided([left], by_attention)
-    return EditedText(text, offsets, is_kept, trained.classes, model, batch, trace, decisions)
+    return TracedText(text, offsets, is_kept, trained.classes, decisions, model, batch, trace)
 
 
-@in_full()
-@torch.no_grad()
+def kept_words(words: int, deleted: Sequence[int]) -> Bool[ndarray, " words"]:
+    """Which words are left once some are deleted; at least one has to be."""
+    is_kept = np.ones(words, dtype=bool)
+    for place in deleted:
+        if not 0 <= place < words:
+            raise DataError(
+                f"no word stands at place {place}: the text has {counted(words, 'word')}, "
+                "counted from 0."
+            )
+        is_kept[place] = False
+    if not is_kept.any():
+        raise DataError(
+            "no word is left, so there is nothing to attend to."
+            if words
+            else "the text holds no words, so there is nothing to attend to."
+        )
+    return is_kept
+
+
 def decide(reading: EditedText, weights: Sequence[float] | Weights | None = None) -> WhatIf:
     """The prediction under the given shares of attention, or under the model's own."""
-    own = reading.trace.weights
-    given = own if weights is None else _shares(reading, weights).to(own).unsqueeze(0)
-    logits = decide_many(reading.model, reading.trace.hidden, given.unsqueeze(1))[0, 0]
-    probabilities = logits.double().softmax(dim=-1).cpu().numpy()
-    jsd = js_divergence(given.double().unsqueeze(1), own.double().unsqueeze(1))
+    own = reading.own
+    given = own if weights is None else _shares(reading, weights)
+    probabilities = reading.probabilities if weights is None else reading.under(given)
+    jsd = js_divergence(*(torch.from_numpy(one)[None, None] for one in (given, own)))
     return WhatIf(
-        weights=given[0].double().cpu().numpy(),
+        weights=given,
         probabilities=probabilities,
         jsd=float(jsd.clamp(0.0, float(np.log(2)))),
         tvd=float(np.abs(probabilities - reading.probabilities).sum() / 2),
     )
 
 
-@in_full()
 def other_weights(reading: EditedText, name: str, seed: int = 0) -> Weights:
     """Weights of a counterfactual by its name, drawn with a seed.
 
     Of an adversary's candidates the farthest that keeps the prediction, or else the one that moves
     it least; of others the first.
     """
-    rng = torch.Generator().manual_seed(seed)
     counterfactual = counterfactuals.make(name)
-    found = counterfactual(reading.model, reading.trace, reading.batch, rng)[0]
-    weights = [row.detach().double().cpu().numpy() for row in found]
+    weights = reading.candidates(counterfactual, seed)
     if not isinstance(counterfactual, Adversarial):
         return weights[0]
     outcomes = [decide(reading, row) for row in weights]
@@ -134,7 +179,7 @@ def other_weights(reading: EditedText, name: str, seed: int = 0) -> Weights:
     return best.weights
 
 
-def _shares(reading: EditedText, weights: Sequence[float] | Weights) -> torch.Tensor:
+def _shares(reading: EditedText, weights: Sequence[float] | Weights) -> Weights:
     given = np.asarray(weights, dtype=np.float64)
     words = int(reading.is_kept.sum())
     if given.shape != (words,):
@@ -148,4 +193,4 @@ def _shares(reading: EditedText, weights: Sequence[float] | Weights) -> torch.Te
     if largest == 0:
         raise DataError("all weights are 0: attention has to go somewhere.")
     given = given / largest  # very large and very small numbers still sum
-    return torch.from_numpy(given / given.sum())
+    return given / given.sum()

@@ -126,9 +126,24 @@ def only_words(
     text: str, offsets: Int[ndarray, "words 2"], is_kept: Bool[ndarray, " words"]
 ) -> str:
     """The kept words of a text; between two, a blank if any stood between them."""
+    return "".join(_parts_kept(text, offsets, np.flatnonzero(is_kept).tolist()))
+
+
+def places_of_kept(
+    text: str, offsets: Int[ndarray, "words 2"], is_kept: Bool[ndarray, " words"]
+) -> Int[ndarray, "kept 2"]:
+    """Where the kept words stand in the text that `only_words` makes of them."""
+    kept = np.flatnonzero(is_kept).tolist()
+    lengths = np.array([0, *map(len, _parts_kept(text, offsets, kept))], dtype=np.int64)
+    ends = lengths.cumsum()
+    return np.stack([ends[:-1], ends[1:]], axis=1)[::2]  # between two words stands what parts them
+
+
+def _parts_kept(text: str, offsets: Int[ndarray, "words 2"], kept: list[int]) -> list[str]:
+    """The kept words, and between two what parts them, which may be nothing."""
     parts: list[str] = []
     last: int | None = None
-    for place in np.flatnonzero(is_kept).tolist():
+    for place in kept:
         if last is not None:
             between = text[offsets[last, 1] : offsets[place, 0]]
             has_blank = any(
@@ -138,7 +153,7 @@ def only_words(
             parts.append(between if place == last + 1 else " " * has_blank)
         parts.append(text[offsets[place, 0] : offsets[place, 1]])
         last = place
-    return "".join(parts)
+    return parts
 
 
 def space_separated(text: str) -> list[Span]:

@@ -22,13 +22,15 @@ def create_app(
     access: Access | None = None,
     limits: Limits | None = None,
     at_once: int = 1,
+    readouts: Sequence[str] = (),
 ) -> FastAPI:
-    """The page over some run and audit folders, behind its guard.
+    """The page over some run and audit folders and Hugging Face models, behind its guard.
 
+    A model is "hf:FOLDER_OR_NAME", read by each of `readouts`; without any, by the usual ones.
     `at_once`: texts that are read at the same time, each in a thread of its own.
     """
     limits = limits or Limits()
-    handlers = Handlers.open(paths, device, limits, at_once)
+    handlers = Handlers.open(paths, device, limits, at_once, readouts)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:

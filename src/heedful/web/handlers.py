@@ -13,8 +13,6 @@ from heedful.counterfactual.base import counterfactuals
 from heedful.errors import UsageError
 from heedful.importance.base import importances
 from heedful.importance.explanation import USUAL_MEASURES
-from heedful.importance.seen import Need
-from heedful.model.classifier import AttentionClassifier
 from heedful.registry import Registry
 from heedful.web import schemas
 from heedful.web.audits import AuditViews
@@ -42,10 +40,15 @@ class Handlers:
 
     @classmethod
     def open(
-        cls, paths: Sequence[str | Path], device: str, limits: Limits, at_once: int
+        cls,
+        paths: Sequence[str | Path],
+        device: str,
+        limits: Limits,
+        at_once: int,
+        readouts: Sequence[str] = (),
     ) -> "Handlers":
-        """Over the runs and audits in some folders."""
-        store = Store.open(paths, device)
+        """Over the runs and audits in some folders, and Hugging Face models."""
+        store = Store.open(paths, device, readouts)
         return cls(
             store=store,
             reader=Reader(store, limits),
@@ -78,14 +81,17 @@ class Handlers:
     def served(self) -> schemas.Served:
         """Everything that can be asked for."""
         audits = [self.audit_views.line(name) for name in self.store.audits]
+        runs = [self._run(name, audits) for name in self.store.runs]
         return schemas.Served(
             version=version("heedful"),
             started=self.started,
-            runs=[self._run(name, audits) for name in self.store.runs],
+            runs=runs,
             audits=audits,
-            measures=_of_runs(_members(importances)),
+            measures=_members(importances, [name for run in runs for name in run.measures]),
             usual_measures=list(USUAL_MEASURES),
-            counterfactuals=_members(counterfactuals),
+            counterfactuals=_members(
+                counterfactuals, [name for run in runs for name in run.counterfactuals]
+            ),
             limits={
                 "text_characters": TEXT_CHARACTERS,
                 "measures": MEASURES,
@@ -106,17 +112,18 @@ class Handlers:
 
     def _run(self, name: str, audits: Sequence[schemas.AuditLine]) -> schemas.RunSheet:
         try:
-            trained = self.store.run(name)
+            model = self.store.run(name)
         except UsageError as error:
-            return schemas.RunSheet(
-                name=name, problem=str(error), classes=[], about={}, has_attention=False, audits=[]
-            )
+            return schemas.RunSheet(name=name, problem=str(error))
         return schemas.RunSheet(
             name=name,
-            problem="",
-            classes=list(map(str, trained.classes)),
-            about=trained.describe(),
-            has_attention=isinstance(trained.model, AttentionClassifier),
+            classes=list(map(str, model.classes)),
+            about=dict(model.describe()),
+            has_attention=model.has_attention,
+            why_fixed=model.why_fixed,
+            measures=list(model.measures),
+            usual_measures=list(model.usual_measures),
+            counterfactuals=list(model.counterfactuals),
             audits=[one.name for one in audits if one.run == name],
         )
 
@@ -131,10 +138,11 @@ async def _in_turn(
     return served.found
 
 
-def _of_runs(measures: list[schemas.MemberSheet]) -> list[schemas.MemberSheet]:
-    """Those that a run can have: the layers of a Transformer are looked into in audits only."""
-    return [one for one in measures if Need.LAYERS not in importances[one.name].needs]
-
-
-def _members(registry: Registry[Any]) -> list[schemas.MemberSheet]:
-    return [schemas.MemberSheet(name=name, summary=registry.summary(name)) for name in registry]
+def _members(registry: Registry[Any], names: Sequence[str]) -> list[schemas.MemberSheet]:
+    """Those of some names, in the order of their family."""
+    known = set(names)
+    return [
+        schemas.MemberSheet(name=name, summary=registry.summary(name))
+        for name in registry
+        if name in known
+    ]

@@ -10,7 +10,6 @@ from pydantic_core import CoreSchema, PydanticCustomError
 from heedful.counterfactual.base import counterfactuals
 from heedful.errors import UnknownName
 from heedful.importance.base import importances
-from heedful.importance.explanation import USUAL_MEASURES
 from heedful.registry import Registry
 from heedful.web.limits import MEASURES, RUNS_COMPARED, TEXT_CHARACTERS
 
@@ -19,7 +18,7 @@ Text = Annotated[
 ]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # a registry has no hash
 class _NamesOf:
     """The names of a family on the day they are described: members may be added until then."""
 
@@ -68,9 +67,10 @@ class ExplainForm(Form):
     """A text to explain by some measures."""
 
     text: Text
-    measures: Annotated[list[MeasureName], Field(min_length=1, max_length=MEASURES)] = list(
-        USUAL_MEASURES
-    )
+    measures: Annotated[
+        Annotated[list[MeasureName], Field(min_length=1, max_length=MEASURES)] | None,
+        Field(description="Names from /api/served; none: the usual ones of the run."),
+    ] = None
 
 
 class CompareForm(ExplainForm):
@@ -202,14 +202,18 @@ class Attended(Read):
 
 
 class RunSheet(Sheet):
-    """A served run."""
+    """A served run, or a Hugging Face model read in one way."""
 
     name: str
-    problem: str
-    classes: list[str]
-    about: dict[str, Any]
-    has_attention: bool
-    audits: list[str]
+    problem: str = ""
+    classes: list[str] = []
+    about: dict[str, Any] = {}
+    has_attention: bool = False
+    why_fixed: str = ""  # why other weights cannot be tried on it, in a clause; empty if they can
+    measures: list[str] = []  # that it has
+    usual_measures: list[str] = []
+    counterfactuals: list[str] = []
+    audits: list[str] = []
 
 
 class AuditLine(Sheet):

@@ -13,7 +13,7 @@ import torch
 import uvicorn
 from fastapi import FastAPI
 
-from heedful.errors import UsageError, counted
+from heedful.errors import UsageError
 from heedful.training.trained import choose_device
 from heedful.web.app import create_app
 from heedful.web.connections import limited_connections
@@ -46,6 +46,7 @@ class Server:
         token: str | None = None,
         device: str = "auto",
         cores: int | None = None,
+        readouts: Sequence[str] = (),
     ) -> "Server":
         """Everything ready, the socket open: nothing is answered before `run`."""
         # oneDNN keeps a kernel for every length of text that ever came, a thousand of them: memory
@@ -59,17 +60,18 @@ class Server:
             torch.set_num_threads(max(1, available // at_once))
             own = [socket.gethostname()] if host in EVERYWHERE else []
             access = Access.of(host, [*names, *own], token)
-            app = create_app(folders, device=str(target), access=access, at_once=at_once)
+            app = create_app(
+                folders, device=str(target), access=access, at_once=at_once, readouts=readouts
+            )
         except BaseException:
             listening.close()
             raise
         store = app.state.handlers.store
-        runs, audits = len(store.runs), len(store.audits)
         return cls(
             app,
             listening,
             _address(host, listening, access),
-            f"{counted(runs, 'run')} and {counted(audits, 'audit')}",
+            store.sentence,
             tuple(store.problems),
         )
 

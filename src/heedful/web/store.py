@@ -1,4 +1,4 @@
-"""What is served: runs and audits, looked after while they are served.
+"""What is served: runs, Hugging Face models and audits, looked after while they are served.
 
 Paths come from the command that starts the server, never from a request: requests name what is
 listed here. A folder that changed is read again; one that is gone or broken is reported to everyone
@@ -7,17 +7,23 @@ who asks for it.
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, runtime_checkable
 
 from heedful import runs
 from heedful.auditing.results import Audit
-from heedful.errors import RunError, UnknownName, UsageError, nearest
+from heedful.errors import RunError, UnknownName, UsageError, counted, nearest
+from heedful.model.hub import HF
 from heedful.runs import RunFolder
 from heedful.training.trained import Trained
+from heedful.web.models import RunModel, ServedModel
+
+if TYPE_CHECKING:
+    from heedful.web.transformers import Readings
 
 Kept = TypeVar("Kept")
+Got = TypeVar("Got", covariant=True)
 DEEPEST = 2  # folders below a given one that are looked into
 RUN_FILES = (*runs.CHECKSUMMED, runs.PROVENANCE)
 AUDIT_FILES = (runs.AUDIT, runs.PER_EXAMPLE)
@@ -25,6 +31,26 @@ AUDIT_FILES = (runs.AUDIT, runs.PER_EXAMPLE)
 
 class Gone(RunError):
     """What was served a moment ago is not there, or not whole, any more."""
+
+
+@runtime_checkable
+class Source(Protocol[Got]):
+    """Where something that is served comes from."""
+
+    @property
+    def name(self) -> str:
+        """As requests name it."""
+
+    @property
+    def path(self) -> Path:
+        """Its folder."""
+
+    @property
+    def problem(self) -> UsageError | OSError | None:
+        """What was wrong when it was opened."""
+
+    def get(self) -> Got:
+        """What it is now."""
 
 
 class Watched(Generic[Kept]):
@@ -80,30 +106,75 @@ class Watched(Generic[Kept]):
         return [_stamp(self.path / file) for file in self._files]
 
 
-class Store:
-    """Runs and audits by their names."""
+class WatchedReading:
+    """One of the readings of a watched model."""
 
-    def __init__(self, runs: Sequence[Watched[Trained]], audits: Sequence[Watched[Audit]]) -> None:
+    problem = None  # a model that cannot be read is refused when it is opened
+
+    def __init__(self, name: str, of: "Watched[Readings]", reading: str) -> None:
+        self.name = name
+        self.path = of.path
+        self._of = of
+        self._reading = reading
+
+    def get(self) -> ServedModel:
+        """The reading of the model as it is now."""
+        models = self._of.get().models
+        if self._reading not in models:
+            raise Gone(
+                f"{self.name} is gone: the model in {self.path} has changed and cannot be read in "
+                "this way. Start the server again."
+            )
+        return models[self._reading]
+
+
+class Store:
+    """Models and audits by their names. What is called a run may be a reading of another model."""
+
+    def __init__(
+        self,
+        runs: Sequence[Source[ServedModel]],
+        audits: Sequence[Watched[Audit]],
+        notes: Sequence[str] = (),
+    ) -> None:
         self.runs = {one.name: one for one in runs}
         self.audits = {one.name: one for one in audits}
+        self.notes = tuple(notes)
 
     @classmethod
-    def open(cls, paths: Sequence[str | Path], device: str = "cpu") -> "Store":
-        """The runs and audits in some folders: each one is one, or holds some.
+    def open(
+        cls, paths: Sequence[str | Path], device: str = "cpu", readouts: Sequence[str] = ()
+    ) -> "Store":
+        """The runs and audits in some folders: each one is one, or holds some. A path that starts
+        with hf: is a Hugging Face model, read in some ways.
 
         One that was asked for by its own folder and cannot be read is an error if none can.
         """
-        given = {Path(path).resolve() for path in paths}
-        found = list(dict.fromkeys(folder for path in paths for folder in _folders(Path(path))))
+        others = list(dict.fromkeys(str(p) for p in paths if str(p).startswith(HF)))
+        folders = [Path(path) for path in paths if not str(path).startswith(HF)]
+        if readouts and not others:
+            raise UsageError(f"--readout goes with {HF}FOLDER_OR_NAME.")
+        given = {path.resolve() for path in folders}
+        found = list(dict.fromkeys(folder for path in folders for folder in _folders(path)))
         of_runs = [folder for folder in found if RunFolder(folder).is_begun]
         of_audits = [folder for folder in found if (folder / runs.AUDIT).is_file()]
 
-        def load(path: Path) -> Trained:
-            return Trained.load(path, device)
+        def load(path: Path) -> ServedModel:
+            return RunModel(Trained.load(path, device))
 
+        models: list[Source[ServedModel]] = [
+            Watched(name, path, RUN_FILES, load) for name, path in _named(of_runs)
+        ]
+        notes: list[str] = []
+        for source in others:
+            taken = [one.name for one in models]
+            readings, said = _readings(source.removeprefix(HF), device, readouts, taken)
+            models += readings
+            notes += said
         store = cls(
-            [Watched(name, path, RUN_FILES, load) for name, path in _named(of_runs)],
+            models,
             [Watched(name, path, AUDIT_FILES, Audit.load) for name, path in _named(of_audits)],
+            notes,
         )
         broken = [one for one in store._all if one.problem is not None]
         asked_for = [one.problem for one in broken if one.path in given and one.problem is not None]
@@ -112,19 +183,30 @@ class Store:
         return store
 
     @property
+    def sentence(self) -> str:
+        """How much is served."""
+        readings = sum(isinstance(one, WatchedReading) for one in self.runs.values())
+        parts = [
+            counted(len(self.runs) - readings, "run") if len(self.runs) > readings else "",
+            f"{counted(readings, 'reading')} of Hugging Face models" if readings else "",
+        ]
+        models = ", ".join(filter(None, parts)) or "0 runs"
+        return f"{models} and {counted(len(self.audits), 'audit')}"
+
+    @property
     def problems(self) -> list[str]:
         """What could not be read when it was opened, in sentences."""
+        broken = [one for one in self._all if one.problem is not None]
         return [
-            f"{one.name} cannot be read, the others are served: {one.problem}"
-            for one in self._all
-            if one.problem is not None
+            *(f"{one.name} cannot be read, the others are served: {one.problem}" for one in broken),
+            *self.notes,
         ]
 
     @property
-    def _all(self) -> list["Watched[Trained] | Watched[Audit]"]:
+    def _all(self) -> list["Source[ServedModel] | Source[Audit]"]:
         return [*self.runs.values(), *self.audits.values()]
 
-    def run(self, name: str) -> Trained:
+    def run(self, name: str) -> ServedModel:
         """A served run."""
         return _of(self.runs, name, "run").get()
 
@@ -133,17 +215,14 @@ class Store:
         return _of(self.audits, name, "audit").get()
 
     def run_of(self, audit: Audit) -> str | None:
-        """The served run that an audit is of: of that name, built like it, with its weights."""
-        name = str(audit.about.get("name"))
-        if name not in self.runs:
-            return None
-        try:
-            built = self.runs[name].get().describe()
-        except Gone:
-            return None
-        # An audit from before weights were told apart is taken at its word.
-        is_same = all(audit.about.get(key, value) == value for key, value in built.items())
-        return name if is_same else None
+        """The served model that an audit is of."""
+        for name, one in self.runs.items():
+            try:
+                if one.get().is_audited_in(audit.about, name):
+                    return name
+            except Gone:
+                continue
+        return None
 
     def audits_of(self, run: str) -> list[Audit]:
         """The served audits of a run that can be read."""
@@ -156,6 +235,29 @@ class Store:
             if self.run_of(audit) == run:
                 found.append(audit)
         return found
+
+
+def _readings(
+    source: str, device: str, readouts: Sequence[str], taken: Sequence[str]
+) -> tuple[list[WatchedReading], tuple[str, ...]]:
+    """The readings of a Hugging Face model, and notes on those that it does not allow."""
+    from heedful.web.transformers import Readings, watched_files
+
+    watched = Watched(
+        source,
+        Path(source),
+        list(watched_files(source)),
+        lambda path: Readings.load(source, device, readouts),
+    )
+    if watched.problem is not None:
+        raise watched.problem
+    readings = watched.get()
+    model, count = readings.name, 1
+    while any(name.startswith(f"{model} · ") for name in taken):
+        count += 1
+        model = f"{readings.name}-{count}"
+    found = [WatchedReading(f"{model} · {name}", watched, name) for name in readings.models]
+    return found, readings.notes
 
 
 def _folders(path: Path) -> Iterator[Path]:
@@ -194,7 +296,7 @@ def _named(folders: Sequence[Path]) -> Iterator[tuple[str, Path]]:
         yield name, folder
 
 
-def _of(things: dict[str, "Watched[Kept]"], name: str, noun: str) -> "Watched[Kept]":
+def _of(things: Mapping[str, Source[Kept]], name: str, noun: str) -> Source[Kept]:
     try:
         return things[name]
     except KeyError:

@@ -14,14 +14,13 @@ from numpy import ndarray
 from heedful.auditing.metrics.divergence import js_divergence
 from heedful.auditing.metrics.ranking import kendall_tau, top_overlap
 from heedful.auditing.results import Audit, plain
-from heedful.auditing.subjects.classifier import ClassifierSubject
 from heedful.auditing.withholding import Withholding
 from heedful.counterfactual import what_if
 from heedful.errors import DataError, RunError
-from heedful.importance.explanation import Explanation, explain
-from heedful.training.trained import Trained
+from heedful.importance.explanation import ATTENTION, Explanation
 from heedful.web import schemas
 from heedful.web.limits import Limits
+from heedful.web.models import ServedModel
 from heedful.web.store import Store
 
 Scores = Mapping[str, Float[ndarray, " words"]]
@@ -34,25 +33,32 @@ class Reader:
         self.store = store
         self.limits = limits
         self._lock = threading.Lock()
-        self._readings: OrderedDict[tuple[object, ...], what_if.EditedText] = OrderedDict()
-        # By run, each with what it was made from: both are read again when their files change.
-        self._withholdings: dict[str, tuple[list[Trained | Audit], Withholding | None]] = {}
+        # Each with what it was made from: models and audits are read again when files change.
+        self._readings: OrderedDict[tuple[object, ...], tuple[ServedModel, what_if.EditedText]] = (
+            OrderedDict()
+        )
+        self._withholdings: dict[str, tuple[list[ServedModel | Audit], Withholding | None]] = {}
 
     def explain(self, run: str, form: schemas.ExplainForm) -> schemas.Explained:
         """One text, word by word."""
-        trained = self.store.run(run)
-        found = explain(trained, form.text, _once(form.measures))
-        return explained(run, trained, self._judged(run, trained, found))
+        model = self.store.run(run)
+        with model.turn():
+            measures = _once(form.measures or model.usual_measures)
+            found = self._judged(run, model, model.explain(form.text, measures))
+            return explained(run, model, found)
 
     def compare(self, form: schemas.CompareForm) -> schemas.Compared:
-        """One text as several runs see it."""
+        """One text as several runs see it, by those of the measures that each of them has."""
         sheets, attentions = [], {}
         for run in _once(form.runs):
-            trained = self.store.run(run)
-            found = explain(trained, form.text, _once(["attention", *form.measures]))
-            sheets.append(explained(run, trained, self._judged(run, trained, found)))
+            model = self.store.run(run)
+            asked = _once([ATTENTION, *(form.measures or model.usual_measures)])
+            measures = [name for name in asked if name in model.measures]
+            with model.turn():
+                found = self._judged(run, model, model.explain(form.text, measures))
+                sheets.append(explained(run, model, found))
             if not found.withheld:
-                attentions[run] = (found.offsets, found.scores["attention"])
+                attentions[run] = (found.offsets, found.scores[ATTENTION])
         pairs = list(_comparable(attentions))
         return schemas.Compared(
             runs=sheets,
@@ -68,62 +74,63 @@ class Reader:
 
     def attend(self, run: str, form: schemas.AttendForm) -> schemas.Attended:
         """The prediction under some weights."""
-        trained = self.store.run(run)
-        reading = self._reading(run, trained, form.text, form.deleted)
-        return attended(run, trained, reading, what_if.decide(reading, form.weights))
+        model = self.store.run(run)
+        with model.turn():
+            reading = self._reading(run, model, form.text, form.deleted)
+            return attended(run, model, reading, what_if.decide(reading, form.weights))
 
     def replace(self, run: str, form: schemas.ReplaceForm) -> schemas.Attended:
         """The prediction under the weights of a counterfactual."""
-        trained = self.store.run(run)
-        reading = self._reading(run, trained, form.text, form.deleted)
-        weights = what_if.other_weights(reading, form.by, form.seed)
-        return attended(run, trained, reading, what_if.decide(reading, weights))
+        model = self.store.run(run)
+        with model.turn():
+            reading = self._reading(run, model, form.text, form.deleted)
+            weights = what_if.other_weights(reading, form.by, form.seed)
+            return attended(run, model, reading, what_if.decide(reading, weights))
 
-    def _judged(self, run: str, trained: Trained, found: Explanation) -> Explanation:
+    def _judged(self, run: str, model: ServedModel, found: Explanation) -> Explanation:
         """An explanation that says whether its heat map may be shown, if the run was audited."""
         audits = self.store.audits_of(run)
         with self._lock:
             known = self._withholdings.get(run)
-        seen: list[Trained | Audit] = [trained, *audits]
+        seen: list[ServedModel | Audit] = [model, *audits]
         if known is None or list(map(id, known[0])) != list(map(id, seen)):
-            known = (seen, _withholding(trained, audits))
+            known = (seen, _withholding(model, audits))
             with self._lock:
                 self._withholdings[run] = known
         return found if known[1] is None else known[1].explained(found)
 
     def _reading(
-        self, run: str, trained: Trained, text: str, deleted: Sequence[int]
+        self, run: str, model: ServedModel, text: str, deleted: Sequence[int]
     ) -> what_if.EditedText:
         key = (run, text, frozenset(deleted))
         with self._lock:
-            if (known := self._readings.get(key)) is not None and known.model is trained.model:
+            if (known := self._readings.get(key)) is not None and known[0] is model:
                 self._readings.move_to_end(key)
-                return known
-        found = what_if.read(trained, text, deleted)
+                return known[1]
+        found = model.read(text, deleted)
         with self._lock:
-            self._readings[key] = found
+            self._readings[key] = (model, found)
             while len(self._readings) > self.limits.readings_kept:
                 self._readings.popitem(last=False)
         return found
 
 
-def _withholding(trained: Trained, audits: Sequence[Audit]) -> Withholding | None:
+def _withholding(model: ServedModel, audits: Sequence[Audit]) -> Withholding | None:
     """By the rule of the largest audit of this very model that has one; none: there is none."""
-    subject = ClassifierSubject(trained)
     for audit in sorted(audits, key=lambda audit: -audit.documents):
         try:
-            return Withholding.by_audit(audit, subject)
+            return Withholding.by_audit(audit, model.subject)
         except RunError:
             continue
     return None
 
 
-def explained(run: str, trained: Trained, found: Explanation) -> schemas.Explained:
+def explained(run: str, model: ServedModel, found: Explanation) -> schemas.Explained:
     """An explanation as a sheet."""
     return schemas.Explained(
-        **_read(run, trained, found.text, found.offsets),
+        **_read(run, model, found.text, found.offsets),
         prediction=str(found.prediction),
-        probabilities=_by_class(trained, found.probabilities),
+        probabilities=_by_class(model, found.probabilities),
         withheld=found.withheld,
         scores={measure: plain(scores.tolist()) for measure, scores in found.scores.items()},
         unsigned=[measure for measure in found.scores if measure in found.unsigned],
@@ -140,20 +147,20 @@ def explained(run: str, trained: Trained, found: Explanation) -> schemas.Explain
 
 
 def attended(
-    run: str, trained: Trained, reading: what_if.EditedText, found: what_if.WhatIf
+    run: str, model: ServedModel, reading: what_if.EditedText, found: what_if.WhatIf
 ) -> schemas.Attended:
     """An answer to "what if?" as a sheet; weights that are withheld are left out."""
     (withheld,) = reading.decisions.withheld
     return schemas.Attended(
-        **_read(run, trained, reading.text, reading.offsets),
+        **_read(run, model, reading.text, reading.offsets),
         deleted=np.flatnonzero(~reading.is_kept).tolist(),
         weights=[] if withheld else found.weights.tolist(),
         own=[] if withheld else reading.own.tolist(),
         prediction=str(reading.classes[int(found.probabilities.argmax())]),
-        probabilities=_by_class(trained, found.probabilities),
+        probabilities=_by_class(model, found.probabilities),
         own_prediction=str(reading.classes[int(reading.probabilities.argmax())]),
-        own_probabilities=_by_class(trained, reading.probabilities),
-        decided=_by_class(trained, reading.decisions.probabilities[0]),
+        own_probabilities=_by_class(model, reading.probabilities),
+        decided=_by_class(model, reading.decisions.probabilities[0]),
         withheld=withheld,
         jsd=found.jsd,
         tvd=found.tvd,
@@ -204,23 +211,23 @@ def _comparable(
 
 
 def _read(
-    run: str, trained: Trained, text: str, offsets: Int[ndarray, "words 2"]
+    run: str, model: ServedModel, text: str, offsets: Int[ndarray, "words 2"]
 ) -> dict[str, Any]:
     return {
         "run": run,
         "text": text,
         "words": [schemas.Word(start=start, end=end) for start, end in offsets.tolist()],
-        "is_cut": trained.tokenizer.encode([text]).cut > 0,
-        "longest": trained.longest_text,
+        "is_cut": model.is_cut(text),
+        "longest": model.longest_text,
     }
 
 
 def _by_class(
-    trained: Trained, probabilities: Float[ndarray, " classes"]
+    model: ServedModel, probabilities: Float[ndarray, " classes"]
 ) -> list[schemas.Probability]:
     if not np.isfinite(probabilities).all():
         raise DataError("the model gives this text probabilities that are no numbers.")
-    shares = zip(trained.classes, probabilities.tolist(), strict=True)
+    shares = zip(model.classes, probabilities.tolist(), strict=True)
     return [schemas.Probability(label=str(label), probability=share) for label, share in shares]
 
 

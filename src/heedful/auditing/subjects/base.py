@@ -338,6 +338,10 @@ class Decides(Subject):
     def otherwise(self, reading: Reading, counterfactual: Counterfactual, seed: int) -> Attentions:
         """Other attentions than the shown ones: uniform, permuted, adversarial, …"""
 
+    def can_seek(self, counterfactual: Counterfactual) -> bool:
+        """Whether `otherwise` knows this one."""
+        return True
+
 
 class DecidesFromOutside(Decides):
     """One whose inside is not known: of other attentions only an adversary's are sought in it."""
@@ -348,12 +352,16 @@ class DecidesFromOutside(Decides):
             return reading.even[:, None]
         if isinstance(counterfactual, Permuted):
             return reading.permuted(counterfactual.count, np.random.default_rng(seed))
-        if not isinstance(counterfactual, Adversarial):
-            raise ConfigError(
-                f"{counterfactual!r:.60} takes the inside of a heedful classifier, and cannot be "
-                f"sought inside {self.noun}."
-            )
-        return self.sought(reading, counterfactual, seed)
+        if isinstance(counterfactual, Adversarial):
+            return self.sought(reading, counterfactual, seed)
+        raise ConfigError(
+            f"{counterfactual!r:.60} takes the inside of a heedful classifier, and cannot be "
+            f"sought inside {self.noun}."
+        )
+
+    def can_seek(self, counterfactual: Counterfactual) -> bool:
+        """Only what needs nothing of the inside."""
+        return counterfactual is uniform or isinstance(counterfactual, Permuted | Adversarial)
 
     @abstractmethod
     def sought(self, reading: Reading, search: Adversarial, seed: int) -> Attentions:

@@ -13,6 +13,7 @@ const ENDS = { Home: 0, 0: 0, End: 1 };
 /**
  * The bars of an answer. While one is dragged `onmove` hears of every new weights, and `onset` of the
  * last; a key or a double click is set at once. `ontoggle` hears of a word to delete or to put back.
+ * Bars of an answer that `isFixed` only show.
  */
 export function weightBars({ onmove, onset, ontoggle }) {
   const element = h("div", { class: "bars", role: "group", "aria-label": "Attention of each word" });
@@ -51,11 +52,12 @@ export function weightBars({ onmove, onset, ontoggle }) {
         tabindex: "0",
         "aria-label": `attention of ${word}`,
         "aria-orientation": "vertical",
+        "aria-readonly": String(Boolean(sheet.isFixed)),
         "aria-valuemin": "0",
         "aria-valuemax": "100",
         onpointerdown: (event) => drag(event, at),
         onkeydown: (event) => press(event, at, place),
-        ondblclick: () => set(withShare(weights, at, 0)),
+        ondblclick: () => sheet.isFixed || set(withShare(weights, at, 0)),
       },
       h("i", { class: "own" }),
       h("i", { class: "now" }),
@@ -105,7 +107,7 @@ export function weightBars({ onmove, onset, ontoggle }) {
   }
 
   function drag(event, at) {
-    if (event.button !== 0) return;
+    if (event.button !== 0 || sheet.isFixed) return;
     event.preventDefault();
     const slider = event.currentTarget;
     const box = slider.getBoundingClientRect();
@@ -130,7 +132,7 @@ export function weightBars({ onmove, onset, ontoggle }) {
     if (event.ctrlKey || event.metaKey) return;
     const share = ENDS[event.key] ?? (event.key in KEYS ? weights[at] + KEYS[event.key] : null);
     const isDeletion = event.key === "Delete" || event.key === "Backspace";
-    if (share === null && !isDeletion) return;
+    if ((share === null || sheet.isFixed) && !isDeletion) return;
     event.preventDefault();
     if (isDeletion) ontoggle(place);
     else set(withShare(weights, at, Math.min(1, Math.max(0, share))));

@@ -33,7 +33,7 @@ export function compare(context) {
     redraw(
       controls,
       runPicker(names, runs, most, (chosen) => context.go({ runs: chosen })),
-      measurePicker(context, measures, (chosen) => context.go({ measures: chosen })),
+      measurePicker(context, runs, measures, (chosen) => context.go({ measures: chosen })),
     );
     text.show(state.text ?? "");
     if (!runs.length) {

@@ -6,6 +6,9 @@ import { failure } from "./notices.js";
 const PAUSE = 140; // ms without a key after which a text is asked about
 const CLASSES = 8; // that have a bar; of more, the likeliest
 
+/** The sheet of a run by its name; an empty one where there is none. */
+export const sheetOf = (served, name) => served.runs.find((run) => run.name === name) ?? {};
+
 /** The runs that have attention to look at. */
 export const readable = (served) => served.runs.filter((run) => run.has_attention);
 

@@ -1,7 +1,7 @@
 // Explain: a text, its prediction, and what each measure points at.
 
 import { ask, latest } from "./api.js";
-import { answerPlace, emptyText, prediction, readable, report, runField, textField } from "./composer.js";
+import { answerPlace, emptyText, prediction, readable, report, runField, sheetOf, textField } from "./composer.js";
 import { fill, h, number, redraw } from "./dom.js";
 import { judgedHeatMap, legend } from "./heat.js";
 
@@ -38,7 +38,7 @@ export function explain(context) {
       rest.show();
       return first.show(h("p", {}, noRun(context.served)));
     }
-    const measures = state.measures ?? context.served.usual_measures;
+    const measures = measuresOf(context, run, state);
     const asks = JSON.stringify([run, state.text, measures]);
     if (asks === asked) return;
     asked = asks;
@@ -80,7 +80,7 @@ export function explain(context) {
     redraw(
       controls,
       runField(context.served, run, (name) => context.go({ run: name }, { isStep: true })),
-      measurePicker(context, state.measures ?? context.served.usual_measures, (measures) => context.go({ measures })),
+      measurePicker(context, [run], measuresOf(context, run, state), (measures) => context.go({ measures })),
     );
   }
 
@@ -184,8 +184,17 @@ function soon(run) {
   pending = setTimeout(run, 300);
 }
 
-/** Which measures are shown. */
-export function measurePicker(context, chosen, onchange) {
+/** The measures of the state that a run has, or else its usual ones. */
+function measuresOf(context, run, state) {
+  const { measures: had = [], usual_measures: usual = [] } = sheetOf(context.served, run);
+  const chosen = (state.measures ?? []).filter((name) => had.includes(name));
+  return chosen.length ? chosen : usual;
+}
+
+/** Which measures are shown, of those that some of the runs have. */
+export function measurePicker(context, runs, chosen, onchange) {
+  const had = new Set(runs.flatMap((run) => sheetOf(context.served, run).measures ?? []));
+  const offered = context.served.measures.filter(({ name }) => had.has(name));
   const box = ({ name, summary }) =>
     h(
       "label",
@@ -209,7 +218,7 @@ export function measurePicker(context, chosen, onchange) {
     "details",
     { class: "picker menu" },
     h("summary", {}, `Measures (${chosen.length})`),
-    h("fieldset", {}, h("legend", { class: "quiet small" }, "Shown, in this order"), context.served.measures.map(box)),
+    h("fieldset", {}, h("legend", { class: "quiet small" }, "Shown, in this order"), offered.map(box)),
   );
 }
 

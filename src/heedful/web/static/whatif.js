@@ -2,7 +2,7 @@
 
 import { ask, latest } from "./api.js";
 import { weightBars } from "./bars.js";
-import { answerPlace, emptyText, prediction, report, runField, textField } from "./composer.js";
+import { answerPlace, emptyText, prediction, report, runField, sheetOf, textField } from "./composer.js";
 import { fill, h, number, redraw } from "./dom.js";
 import { examplesOf, noRun, runIn } from "./explain.js";
 import { triesMap } from "./map.js";
@@ -21,7 +21,8 @@ export function whatIf(context) {
   const controls = h("div", { class: "controls" });
   const tools = h("div", { class: "toolbar", role: "group", "aria-label": "Change the attention" });
   const bars = weightBars({ onmove: follow, onset: (weights) => step({ weights: inShort(weights) }), ontoggle: toggle });
-  const stage = h("div", { class: "stage" }, tools, bars.element, h("p", { class: "small quiet" }, HOW));
+  const fixed = h("p", { class: "small quiet", id: "fixed", hidden: true });
+  const stage = h("div", { class: "stage" }, tools, fixed, bars.element, h("p", { class: "small quiet" }, HOW));
   // Below the bars, so that they stay under the hand, and always in sight.
   const outcome = answerPlace({ id: "outcome", class: "answer at-hand" });
   const element = h(
@@ -86,12 +87,12 @@ export function whatIf(context) {
         stage.hidden = true;
         return outcome.show(h("p", { class: "withheld" }, found.withheld));
       }
-      sheet = found;
+      sheet = { ...found, isFixed: Boolean(sheetOf(context.served, found.run).why_fixed) };
       visited = [...visited.slice(1 - KEPT), { jsd: found.jsd, tvd: found.tvd }];
       if (found.tvd <= found.same_within) farthest = Math.max(farthest, found.jsd);
-      bars.show(found);
+      bars.show(sheet);
       drawTools();
-      outcome.show(finding(found, visited, farthest));
+      outcome.show(finding(sheet, visited, farthest));
     } catch (problem) {
       stage.hidden = !sheet;
       if (!sheet) about = "";
@@ -177,8 +178,13 @@ export function whatIf(context) {
     const focused = tools.contains(document.activeElement) ? document.activeElement.textContent : null;
     const tool = (label, onclick, isOff = false, title = null) =>
       h("button", { type: "button", onclick, disabled: isOff, title }, label);
-    const others = context.served.counterfactuals.toSorted((one, other) => (one.name === "adversarial") - (other.name === "adversarial"));
+    const { counterfactuals: had, why_fixed: whyFixed } = sheetOf(context.served, sheet.run);
+    const others = context.served.counterfactuals
+      .filter(({ name }) => had.includes(name))
+      .toSorted((one, other) => (one.name === "adversarial") - (other.name === "adversarial"));
     const isAlone = sheet.own.length < 2;
+    fixed.hidden = !whyFixed;
+    fixed.textContent = whyFixed && `${whyFixed}. Words can be deleted.`;
     fill(
       tools,
       tool("Undo", () => undo(past, future), !past.length, "Ctrl+Z"),
@@ -226,10 +232,10 @@ function finding(sheet, visited, farthest) {
   );
 }
 
-function told({ jsd, tvd, prediction: label, own_prediction: own, same_within: same, deleted }) {
+function told({ jsd, tvd, prediction: label, own_prediction: own, same_within: same, deleted, isFixed }) {
   const words = deleted.length ? " on the words that are left" : "";
   if (label !== own) return ["bad", `The decision turned: ${own} under the model’s own attention${words}, ${label} under this one.`];
-  if (jsd < 0.001) return ["open", `This is the model’s own attention${words}. Move it, and see whether the prediction follows.`];
+  if (jsd < 0.001) return ["open", `This is the model’s own attention${words}.${isFixed ? "" : " Move it, and see whether the prediction follows."}`];
   if (tvd > same) return ["open", `The decision holds, but the prediction moved by ${number(tvd)}: attention matters here.`];
   const isDifferent = jsd >= DIFFERENT;
   return [isDifferent ? "good" : "open", `${isDifferent ? "A different" : "A slightly different"} attention, the same prediction: by the prediction alone it cannot be told from the model’s own.`];

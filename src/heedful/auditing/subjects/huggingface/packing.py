@@ -9,6 +9,7 @@ from jaxtyping import Int
 from numpy import ndarray
 
 from heedful.auditing.subjects.huggingface.tokenization import PieceBatch, PieceCutter, Pieces
+from heedful.interruption import check_interrupted
 from heedful.model.precision import in_parts
 
 POSITIONS_AT_ONCE = {"cpu": 8192, "cuda": 131_072}  # of a forward pass
@@ -41,6 +42,7 @@ class Packer:
         results: dict[int, Result] = {}
         order = np.argsort([-len(some) for some in pieces], kind="stable")
         while len(order):
+            check_interrupted()
             size = max(1, min(len(order), most(len(pieces[order[0]]))))
             rows, order = order[:size], order[size:]
             found = [result for part in in_parts(rows, padded, self._note) for result in part]
