@@ -236,11 +236,10 @@ class RunFolder:
         for name in (AUDIT, READINGS):
             if not (self.path / name).is_file():
                 continue
-            record = self.read_json(name)
-            if (self.path / file).is_file() and seals.is_whole(
-                record
-            ):  # one that was changed stays as it is, and is noticed
-                with held(self.path):
+            with held(self.path):
+                record = self.read_json(name)
+                # One that was changed stays as it is, and is noticed.
+                if (self.path / file).is_file() and seals.is_whole(record):
                     self.write_json(name, seals.entered(self.path, record, file))
 
     def is_outside_seal(self, file: str) -> bool:

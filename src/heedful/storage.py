@@ -155,8 +155,8 @@ def check_no_file(folder: Path) -> None:
 
 def make_folder(folder: Path) -> None:
     """Make a folder, and those around it that are missing; they survive a power cut."""
-    made = [one for one in (folder, *folder.parents) if not one.exists()]
     with environment_failures(folder):
+        made = [one for one in (folder, *folder.parents) if not one.exists()]
         folder.mkdir(parents=True, exist_ok=True)
     for one in made:
         flush_folder(one.parent)

@@ -61,20 +61,22 @@ def verify_one(folder: Path, name: str) -> Verified:
         record = RunFolder(folder).read_json(name)
     except RunError as error:
         return Verified(folder, kind, 0, problem=str(error))
-    if not isinstance(record.get(seals.FILES), dict):
+    is_own_sealed = seals.is_sealed(record)
+    if not isinstance(record.get(seals.FILES), dict) or (kind != "run" and not is_own_sealed):
         return Verified(
             folder, kind, 0, problem=f"{kind} without a seal: an earlier version wrote it, or the "
             "seal was removed. Nothing can be said about changes.",
         )  # fmt: skip
     found = list(seals.changes(folder, record))
-    is_own_changed = seals.OWN in record and not seals.is_whole(record)
+    is_own_changed = is_own_sealed and not seals.is_whole(record)
+    sealed = {*record[seals.FILES], *KINDS} - (set() if is_own_sealed else {name})
     return Verified(
         folder,
         kind,
-        len(record[seals.FILES]) + 1,
+        len(record[seals.FILES]) + is_own_sealed,
         ((name,) if is_own_changed else ()) + tuple(c.name for c in found if c.what == "changed"),
         tuple(c.name for c in found if c.what == "missing"),
-        tuple(_unsealed(folder, {name, *record[seals.FILES], *KINDS})),
+        tuple(_unsealed(folder, sealed)),  # in version 0.1 a run did not seal its provenance
     )
 
 

@@ -53,6 +53,18 @@ def test_a_seal_that_was_taken_away_is_missed(heedful, audited):
     refused = heedful("serve", audited, "--port", "0")
     assert refused.code == 2
     assert "audit.json carries no seal: it was changed." in refused.err
+    answer = heedful("verify", audited)
+    assert answer.code == 1
+    assert "audit without a seal" in answer.out
+
+
+def test_a_run_of_version_0_1_did_not_seal_its_provenance(heedful, run):
+    stored = json.loads((run / runs.PROVENANCE).read_text())
+    del stored[seals.OWN]
+    (run / runs.PROVENANCE).write_text(json.dumps(stored))
+    answer = heedful("verify", run)
+    assert answer.code == 0
+    assert answer.out == f"{run}: run, 6 files as written (not sealed: {runs.PROVENANCE})\n"
 
 
 @pytest.mark.parametrize("name", [runs.PER_EXAMPLE, runs.REPORT])

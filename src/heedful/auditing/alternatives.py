@@ -4,12 +4,14 @@ A measure may be shown if its share of false pictures surely lies below what is 
 check refuses it. The one that is named was chosen on other documents than it was judged on.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from heedful.auditing.verdict import Verdict
 
 ATTENTION = "attention"
+SHARE = ("false_pictures", "false_low", "false_high")  # of the documents, with its interval
 Rows = Sequence[Mapping[str, Any]]
 READINGS: dict[Verdict, str] = {
     "may": "may be shown",
@@ -80,7 +82,7 @@ def other_readings(measures: Rows) -> list[tuple[str, str, str, str, str]]:
             READINGS[row["verdict"]].replace("have", "has"),
         )
         for row in measures
-        if row.get("verdict") and None not in (row["false_pictures"], row["false_low"])
+        if row.get("verdict") and _has_share(row)
     ]
 
 
@@ -89,6 +91,13 @@ def _named(rows: list[Mapping[str, Any]]) -> str:
     return f"{first} (also: {', '.join(others[:3])})" if others else first
 
 
+def _has_share(row: Mapping[str, Any]) -> bool:
+    """Whether any picture could be judged; a saved row has null where it had no number."""
+    return not any(row[name] is None or math.isnan(row[name]) for name in SHARE)
+
+
 def _of(row: Mapping[str, Any], whose: str = "its") -> str:
+    if not _has_share(row):
+        return f"none of {whose} pictures could be judged"
     ends = f"{row['false_low']:.0%} to {row['false_high']:.0%}"
     return f"{whose} picture is false on {row['false_pictures']:.0%} of the documents ({ends})"

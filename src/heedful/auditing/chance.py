@@ -68,5 +68,7 @@ def unsupported(found: Audit, why: str) -> Audit:
 
 def _unsupported(row: Mapping[str, Any]) -> Mapping[str, Any]:
     """A row of evidence; a measure is not supported either."""
-    is_supported = row.get("judgement") == "supported"
-    return {**row, "judgement": "undecided", "verdict": "not-safe"} if is_supported else row
+    if row.get("judgement") != "supported":
+        return row
+    verdict = {"verdict": "not-safe"} if row.get("verdict") == "may" else {}
+    return {**row, "judgement": "undecided", **verdict}

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]
 NumberedRows = Iterator[tuple[int, Row]]
+CHUNK = 2**20  # bytes read at a time
 SMALL = 64 * 2**20  # bytes: what unpacks to less is read, however well it was packed
 
 
@@ -63,11 +64,13 @@ def most_unpacked(packed: int) -> int:
 def unpacked(path: Path) -> bytes:
     """What a gzip file holds; one that unpacks to far more than text can is refused."""
     most = most_unpacked(path.stat().st_size)
+    data = bytearray()
     with gzip.open(path) as file:
-        data = file.read(most + 1)
-    if len(data) > most:
-        raise DataError(_too_large(path, most))
-    return data
+        while chunk := file.read(CHUNK):
+            data += chunk
+            if len(data) > most:
+                raise DataError(_too_large(path, most))
+    return bytes(data)
 
 
 def _too_large(path: Path, most: int) -> str:

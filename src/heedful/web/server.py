@@ -80,6 +80,7 @@ class Server:
         config = uvicorn.Config(
             self.app,
             http=limited_connections(self.app.state.limits),
+            ws="none",  # an upgraded connection would never be counted off
             log_level="warning",
             access_log=False,  # texts that people type are their own
             server_header=False,

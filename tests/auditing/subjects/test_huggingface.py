@@ -197,6 +197,12 @@ def test_further_architectures_that_ignore_it(kind, monkeypatch):
     assert OTHERS[kind][1] in a_model(kind).why_fixed
 
 
+def test_layers_that_attend_in_a_narrower_space_are_not_added_up(monkeypatch):
+    narrow = KINDS["Bert"] | {"embedding_size": 16, "intra_bottleneck_size": 16}
+    monkeypatch.setitem(KINDS, "MobileBert", narrow)
+    assert a_model("MobileBert").why_no_sums
+
+
 @pytest.mark.parametrize("kind", UNREADABLE)
 def test_attention_that_is_not_there_or_not_square_is_refused(kind, monkeypatch):
     monkeypatch.setitem(KINDS, kind, UNREADABLE[kind][0])

@@ -71,6 +71,8 @@ def attention_sums(
 def _summed(seen: _Seen, output: OutputMap, weights: Tensor, values: Tensor) -> AttentionSum:
     if seen.taken is None:
         raise CannotWatch("what its heads took is not sent through a matrix")
+    if seen.state.shape != seen.taken.shape:  # a bottleneck, as in MobileBERT
+        raise CannotWatch("its layers add what they attend to to something narrower than a state")
     total = seen.state + seen.taken
     behind = next((n for n, norm in enumerate(seen.norms) if _is_close(norm[1], total)), None)
     if behind is None:
