@@ -122,7 +122,7 @@ def test_zhous_tables_and_figures_lead_to_what_they_show():
 def test_an_unknown_table_or_figure_is_told_which_are_known():
     sentence = (
         r"zhou has no figure-2 here\..* Known: vat \(tables 2, 3, 4, figures 3, 4, 5\), "
-        r"sentiment \(table 5\), iterations \(table 6, figure 6\), pretrained\."
+        r"sentiment \(table 5\), iterations \(table 6, figure 6\), bert, bert-sentiment\."
     )
     with pytest.raises(UnknownName, match=sentence):
         load_paper("zhou").experiment("figure-2")
