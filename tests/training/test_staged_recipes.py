@@ -167,7 +167,7 @@ def test_vat_says_how_even_attention_is_and_scores_both_heads():
 
 def test_vat_of_fewer_iterations_is_the_beginning_of_vat_of_more():
     few, more = (fitted(VAT(iterations=n, epochs=1, warm_epochs=1)).history_ for n in (1, 2))
-    seen = ("name", "loss", "dev_accuracy")
+    seen = ("name", "train_loss", "dev_accuracy", "dev_loss")
     rows = [[{name: row[name] for name in seen} for row in history] for history in (few, more)]
     assert len(few) == 3
     assert rows[0] == rows[1][: len(few)]

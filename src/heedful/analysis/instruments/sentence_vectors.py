@@ -1,7 +1,7 @@
 """Sentence vectors in the plane, and two numbers for how far apart the labels stand."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -11,6 +11,7 @@ from numpy import ndarray
 from heedful.analysis.instruments.base import OfRun, analyses, needs_attention
 from heedful.analysis.result import FigureSpec, Result, with_interval
 from heedful.auditing.bootstrap import estimate
+from heedful.auditing.results import Table
 from heedful.config import at_least
 from heedful.errors import DataError
 from heedful.model.classifier import AttentionClassifier
@@ -66,7 +67,8 @@ class SentenceVectors(OfRun):
             "label": [names[label] for label in labels],
             "prediction": [names[label] for label in predictions],
         }
-        summary, rows, tables = [], dict(shown), {}
+        summary, rows = [], dict[str, list[Any]](shown)
+        tables: dict[str, Table] = {}
         for which, vectors in document_vectors(model, trained.batches(texts.texts)).items():
             places, explained = project(vectors, self.method, seed)
             apart = silhouettes(vectors, labels)
