@@ -7,10 +7,12 @@ from heedful.analysis.instruments.sentence_vectors import (
     SentenceVectors,
     centroid_ratio,
     context_vectors,
+    document_vectors,
     project,
     silhouettes,
 )
 from heedful.errors import DataError
+from heedful.model.outputs import BottleneckOutput
 from tests.analysis.models import a_model, some_documents
 
 
@@ -37,6 +39,16 @@ def test_contexts_are_what_the_output_sees_in_the_order_of_the_documents():
     contexts = torch.from_numpy(context_vectors(model, batches))
     with torch.no_grad():
         torch.testing.assert_close(model.output(contexts), model(batches.whole()).logits)
+
+
+def test_codes_are_what_the_decoder_sees():
+    model = a_model("lstm:hidden_size=3", "additive", 3)
+    model.output = BottleneckOutput(3, 3, 5, 4).double()
+    model.eval()
+    batches = some_documents(3, batch_size=2)
+    codes = torch.from_numpy(document_vectors(model, batches)["z"])
+    with torch.no_grad():
+        torch.testing.assert_close(model.output.decoder(codes), model(batches.whole()).logits)
 
 
 def test_two_dimensions_are_only_turned_by_a_projection():

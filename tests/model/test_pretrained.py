@@ -8,7 +8,7 @@ import torch
 from tokenizers import Tokenizer as Tokenizers
 from tokenizers import pre_tokenizers
 from tokenizers.models import Unigram
-from transformers import AutoModel, BertConfig, GPT2Config, PreTrainedTokenizerFast
+from transformers import AutoModel, GPT2Config
 
 import heedful
 from heedful.errors import ConfigError, EnvironmentFailure, HeedfulError, RunError
@@ -27,7 +27,7 @@ from heedful.training.recipes.tying import Tying
 from heedful.training.settings import Settings
 from heedful.training.train import train
 from heedful.training.trained import Trained
-from tests.model.tiny_pretrained import SIZES, VOCABULARY, tiny_cutter, tiny_source
+from tests.model.tiny_pretrained import VOCABULARY, save_tiny, tiny_source
 
 TEXTS = ["a very good film .", "the film, a DULL one", "good", ""]
 ARCHITECTURES = {
@@ -58,24 +58,8 @@ def a_model(source, encoder="pretrained", **changes):
 def folder(tmp_path_factory):
     """A tiny BERT as save_pretrained writes it."""
     place = tmp_path_factory.mktemp("tiny") / "bert"
-    torch.manual_seed(0)
-    AutoModel.from_config(BertConfig(**SIZES)).save_pretrained(place)
-    PreTrainedTokenizerFast(
-        tokenizer_object=_with_specials(),
-        unk_token="[UNK]", pad_token="[PAD]", cls_token="[CLS]", sep_token="[SEP]",
-    ).save_pretrained(place)  # fmt: skip
+    save_tiny(place)
     return place
-
-
-def _with_specials():
-    from tokenizers.processors import TemplateProcessing
-
-    cutter = tiny_cutter()
-    cutter.post_processor = TemplateProcessing(
-        single="[CLS] $A [SEP]",
-        special_tokens=[(name, VOCABULARY[name]) for name in ("[CLS]", "[SEP]")],
-    )
-    return cutter
 
 
 def test_a_words_state_is_the_mean_of_what_the_model_itself_makes_of_its_pieces(folder):

@@ -2,10 +2,13 @@
 
 import json
 from collections.abc import Iterable
+from pathlib import Path
 
+import torch
 from tokenizers import Tokenizer, normalizers, pre_tokenizers
 from tokenizers.models import WordPiece
-from transformers import AutoConfig
+from tokenizers.processors import TemplateProcessing
+from transformers import AutoConfig, AutoModel, BertConfig, PreTrainedTokenizerFast
 
 from heedful.model.pretrained import PretrainedSource
 from heedful.text.pieces import Pieces, joined
@@ -49,3 +52,18 @@ def tiny_source(kind: str = "bert", **sizes: int) -> PretrainedSource:
 def pieces_of(ids: Iterable[int]) -> Pieces:
     """Pieces for numbered words: one for even numbers, two for odd ones."""
     return joined([[4 + n % 30, 40 + n % 20][: 1 + n % 2] for n in map(int, ids)])
+
+
+def save_tiny(place: Path) -> None:
+    """A tiny BERT as save_pretrained writes it."""
+    torch.manual_seed(0)
+    AutoModel.from_config(BertConfig(**SIZES)).save_pretrained(place)
+    cutter = tiny_cutter()
+    cutter.post_processor = TemplateProcessing(
+        single="[CLS] $A [SEP]",
+        special_tokens=[(name, VOCABULARY[name]) for name in ("[CLS]", "[SEP]")],
+    )
+    PreTrainedTokenizerFast(
+        tokenizer_object=cutter,
+        unk_token="[UNK]", pad_token="[PAD]", cls_token="[CLS]", sep_token="[SEP]",
+    ).save_pretrained(place)  # fmt: skip

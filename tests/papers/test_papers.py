@@ -2,6 +2,7 @@ import pytest
 
 from heedful.errors import ConfigError, UnknownName
 from heedful.model.outputs import BottleneckOutput
+from heedful.papers.claims import test_claims
 from heedful.papers.measures import measures
 from heedful.papers.paper import load_paper, paper_names, read_paper, with_vectors
 from heedful.sweeps.grid import Grid
@@ -26,7 +27,7 @@ def test_every_paper_can_be_run_as_it_is_written(name, is_quick):
             known = {"data", "variant", *map(str, grid.axes)}
         else:
             assert experiment.measure in measures
-            known = {"data", "class", "arm", "kind", "of"}
+            known = {"data", "class", "arm", "kind", "of", "scale"}
         for one in paper.published.get(experiment.key, ()):
             assert one.number.of or set(one.where) <= known, one
             assert one.tolerance >= 0
@@ -122,7 +123,7 @@ def test_zhous_tables_and_figures_lead_to_what_they_show():
 def test_an_unknown_table_or_figure_is_told_which_are_known():
     sentence = (
         r"zhou has no figure-2 here\..* Known: vat \(tables 2, 3, 4, figures 3, 4, 5\), "
-        r"sentiment \(table 5\), iterations \(table 6, figure 6\), pretrained\."
+        r"sentiment \(table 5\), iterations \(table 6, figure 6\), bert, bert-sentiment\."
     )
     with pytest.raises(UnknownName, match=sentence):
         load_paper("zhou").experiment("figure-2")
@@ -177,3 +178,16 @@ def test_statistics_are_a_row_per_corpus_and_number():
     assert numbers["mean words"] == 12  # ten neutral words and two that decide
     published = {one.where["of"] for one in load_paper("sun-lu").published["statistics"]}
     assert published <= set(numbers)
+
+
+def test_the_claims_about_terms_find_what_they_speak_of_at_every_scale():
+    planted = "planted:documents=300"
+    options = {"data": [planted], "seeds": [1, 2], "scales": [1.0, 10.0, 100.0], "epochs": 1}
+    rows = measures["gradient-flow"]({**options, "profile": "sun-lu-planted"})
+    found = test_claims({"": rows}, load_paper("sun-lu").claims["gradient-flow-planted"])
+    assert [one.claim.says for one in found if one.found is None] == []
+    for row in rows:
+        # D = (V · W / scale) pi: its size does not know the sign of V · W
+        assert abs(row["D_by_sign"]) == abs(row["D"])
+        if row["kind"] == "positive":
+            assert row["A_over_B"] == pytest.approx(abs(row["A"] / row["B"]))

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from heedful.auditing.document_filter import Within
-from heedful.plots.style import by_prediction, shares, whole_numbers
+from heedful.plots.style import by_prediction, picture, shares, whole_numbers
 
 
 def test_a_histogram_counts_every_document_once():
@@ -39,3 +39,13 @@ def test_few_labels_have_a_panel_each():
 )
 def test_epochs_are_marked_at_whole_numbers(last, marks):
     assert whole_numbers(pd.Series(range(last + 1))).to_dict()["values"] == marks
+
+
+def test_numbers_may_be_drawn_by_how_far_they_lie_below_a_limit():
+    rows = [{"over": x, "mean": 0.5, "low": 0.4, "high": 0.6, "seeds": 3} for x in (-9.0, 0.0, 0.9)]
+    chart = picture(pd.DataFrame(rows), "T", "sparsity", "tau", log_below=1.0).chart.to_dict()
+    drawn = next(iter(chart["datasets"].values()))
+    assert [row["over"] for row in drawn] == [10.0, 1.0, 0.1]
+    (panel,) = chart["concat"]
+    assert panel["layer"][0]["encoding"]["x"]["scale"] == {"type": "log", "reverse": True}
+    assert panel["layer"][0]["encoding"]["x"]["title"] == "1 - sparsity, logarithmic"

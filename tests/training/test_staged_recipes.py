@@ -165,6 +165,14 @@ def test_vat_says_how_even_attention_is_and_scores_both_heads():
     assert "learner" in classifier.trained_.metrics["dev"]
 
 
+def test_vat_of_fewer_iterations_is_the_beginning_of_vat_of_more():
+    few, more = (fitted(VAT(iterations=n, epochs=1, warm_epochs=1)).history_ for n in (1, 2))
+    seen = ("name", "train_loss", "dev_accuracy", "dev_loss")
+    rows = [[{name: row[name] for name in seen} for row in history] for history in (few, more)]
+    assert len(few) == 3
+    assert rows[0] == rows[1][: len(few)]
+
+
 def test_annealing_goes_from_the_first_weight_to_the_last():
     recipe = VAT(compression_weight=0.1, annealed_from=1.0, iterations=4)
     assert [round(recipe._weight(n), 6) for n in range(4)] == [1.0, 0.7, 0.4, 0.1]

@@ -88,6 +88,7 @@ class Picture:
     panels: str = ""  # a panel for each of its values
     where: Where = field(default_factory=dict)
     unit: str = ""  # what the number is; its column's name if nothing is said
+    log_below: float | None = None  # `over` by how far it lies below this, on a logarithmic axis
 
 
 def read_published(given: Mapping[str, Any]) -> Iterator[Published]:

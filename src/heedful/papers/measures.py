@@ -1,6 +1,8 @@
 """What papers report beside trainings: measurements of documents, each a table of plain rows."""
 
+import math
 from collections.abc import Callable, Mapping
+from itertools import product
 from typing import Any
 
 from heedful.analysis.instruments.gradient_flow import GradientFlow
@@ -79,12 +81,34 @@ def shortcuts(options: Mapping[str, Any]) -> Rows:
 
 @measures.register("gradient-flow")
 def gradient_flow(options: Mapping[str, Any]) -> Rows:
-    """The terms of gradient flow by kind of word, of the model that was kept (Sun & Lu)."""
+    """The terms of gradient flow by kind of word, of the model that was kept (Sun & Lu).
+
+    With the sizes that the paper's sentences compare: |A| / |B|, |D| / |E + F|, and D times the
+    sign of V · W. `scales` are those of the dot product; without, the profile's own.
+    """
     rows: Rows = []
-    for name in options["data"]:
+    profile = profiles[options.get("profile", "sun-lu")]()
+    for name, scale, seed in product(
+        options["data"], options.get("scales", [None]), options["seeds"]
+    ):
         corpus = load(name)
-        for seed in options["seeds"]:
-            settings = profiles["sun-lu"]().with_(split=corpus.split, seed=seed)
-            found = GradientFlow().analyse(corpus, settings, "cpu", Watcher())
-            rows += [{"data": name, "seed": seed, **row} for row in found.summary]
+        chosen = {} if scale is None else {"alignment": f"dot:scale={scale}"}
+        if "epochs" in options:
+            chosen["recipe"] = f"standard:epochs={options['epochs']}"
+        settings = profile.with_(split=corpus.split, seed=seed, **chosen)
+        found = GradientFlow().analyse(corpus, settings, "cpu", Watcher())
+        sign = math.copysign(1.0, found.about["query_times_output"])
+        where = {"data": name, "seed": seed} | ({} if scale is None else {"scale": scale})
+        rows += [where | _sizes(row, sign) for row in found.summary]
     return rows
+
+
+def _sizes(row: Mapping[str, Any], sign: float) -> dict[str, Any]:
+    """The terms of a kind of word, with those that are compared by size."""
+    raises = abs(row["E"] + row["F"])
+    return {
+        **row,
+        "A_over_B": abs(row["A"]) / abs(row["B"]) if row["B"] else None,
+        "D_over_EF": abs(row["D"]) / raises if raises else None,
+        "D_by_sign": sign * row["D"],
+    }

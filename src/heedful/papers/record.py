@@ -88,7 +88,14 @@ def _number(one: Compared) -> dict[str, Any]:
 
 
 def _picture(picture: Picture, points: Sequence[Point]) -> dict[str, Any]:
-    return {"title": picture.title, "points": [asdict(point) for point in points]}
+    return {
+        "title": picture.title,
+        "over": picture.over,
+        "number": asdict(picture.number),
+        "unit": picture.unit,
+        "log_below": picture.log_below,
+        "points": [asdict(point) for point in points],
+    }
 
 
 def form_of(claim: Claim) -> str:

@@ -64,7 +64,9 @@ def _number(paper: Paper, key: str, kept: Mapping[str, Any]) -> Compared:
 
 def _picture(paper: Paper, key: str, kept: Mapping[str, Any]) -> tuple[Picture, tuple[Point, ...]]:
     known = (one for one in paper.pictures.get(key, ()) if one.title == kept["title"])
-    shown = next(known, Picture(kept["title"], Number(""), over=""))
+    number = Number(**kept.get("number", {"column": ""}))
+    of = {name: kept[name] for name in ("over", "unit", "log_below") if name in kept}
+    shown = next(known, Picture(kept["title"], number, **{"over": "", **of}))
     points = []
     for point in kept["points"]:
         mean = _mean(point["mean"])

@@ -24,7 +24,7 @@ TREND = Kind(
     "trend (tau-b)",
     (),
     0.13,
-    "six settings on the axis make 15 pairs; one that is ordered otherwise changes tau by 0.13",
+    "over six settings, one of their 15 pairs ordered otherwise changes tau by 0.13",
 )
 KINDS = (
     Kind(
@@ -81,7 +81,7 @@ KINDS = (
     ),
     Kind(
         "polarity score",
-        ("local_polarity",),
+        ("local_polarity", "polarity"),
         0.1,
         "it moves a probability by at most 2.5 points",
     ),
@@ -91,10 +91,16 @@ KINDS = (
         0.05,
         "a twentieth of a full split",
     ),
+    Kind(
+        "ratio of two terms",
+        ("A_over_B", "D_over_EF"),
+        0.1,
+        "one term a tenth of the other",
+    ),
     Kind("silhouette", ("silhouette",), 0.02, "1% of its range from -1 to 1"),
     Kind(
         "weight of words",
-        ("weight",),
+        ("weight", "mean_weight", "median"),
         None,
         "none is stated: a weight depends on how many words a text has",
     ),
@@ -106,7 +112,7 @@ KINDS = (
     ),
     Kind(
         "terms of gradient flow",
-        ("A", "B", "C", "D", "E", "F"),
+        ("A", "B", "C", "D", "E", "F", "D_by_sign"),
         None,
         "none is stated: a term is a step of one run, in that run's own unit",
     ),

@@ -29,6 +29,7 @@ from heedful.plots.training import (
 from heedful.plots.words import (
     dot_products,
     local_against_global,
+    weight_boxes,
     word_scatter,
     word_sentiment,
     word_weights,
@@ -62,6 +63,7 @@ __all__ = [
     "seed_distance",
     "sentence_vectors",
     "tvd_jsd_frontier",
+    "weight_boxes",
     "word_scatter",
     "word_sentiment",
     "word_weights",

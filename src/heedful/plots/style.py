@@ -9,6 +9,7 @@ colour vision, and stand out from white and from near black.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from numbers import Number
 from typing import TYPE_CHECKING, Any
@@ -181,15 +182,25 @@ def whole_numbers(values: "pd.Series[int]") -> alt.Axis:
 
 
 def picture(
-    points: pd.DataFrame, title: str, over: str, unit: str, caption: str = SEEDS_CAPTION
+    points: pd.DataFrame,
+    title: str,
+    over: str,
+    unit: str,
+    caption: str = SEEDS_CAPTION,
+    log_below: float | None = None,
 ) -> Figure:
     """Rows over, mean, low, high, perhaps line and panel -> a panel for each value of `panel`.
 
-    Numbers stand side by side, joined by lines; names stand below each other.
+    Numbers stand side by side, joined by lines; names stand below each other. With `log_below`,
+    numbers are drawn by how far they lie below it, on a logarithmic axis.
     """
     points = points.assign(**{name: "" for name in ("line", "panel") if name not in points})
-    draw = _joined_means if all(isinstance(one, Number) for one in points["over"]) else _named_means
+    has_numbers = all(isinstance(one, Number) for one in points["over"])
+    draw = partial(_joined_means, is_log=log_below is not None) if has_numbers else _named_means
     rows = points.round(4)
+    if log_below is not None:
+        rows = rows.assign(over=(log_below - rows["over"]).round(6))
+        over = f"{log_below:g} - {over}, logarithmic"
     names = list(dict.fromkeys(rows["line"]))
     colours = [BLUE] if names == [""] else [OTHERS[n % len(OTHERS)] for n in range(len(names))]
     legend = None if names == [""] else alt.Legend(title=None, symbolOpacity=1)
@@ -210,10 +221,19 @@ def picture(
 
 
 def _joined_means(
-    rows: pd.DataFrame, over: str, unit: str, scale: alt.Scale, colour: alt.Color, shape: alt.Shape
+    rows: pd.DataFrame,
+    over: str,
+    unit: str,
+    scale: alt.Scale,
+    colour: alt.Color,
+    shape: alt.Shape,
+    *,
+    is_log: bool = False,
 ) -> "ChartType":
     order = sorted(dict.fromkeys(rows["over"]))
     x = alt.X("over:O", title=over, sort=order, axis=alt.Axis(labelAngle=0))
+    if is_log:  # the far end of what it lies below is on the left
+        x = alt.X("over:Q", title=over, scale=alt.Scale(type="log", reverse=True))
     base = alt.Chart(rows).encode(x=x, color=colour)
     y = alt.Y("mean:Q", title=unit, scale=scale)
     return alt.layer(

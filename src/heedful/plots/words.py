@@ -127,6 +127,40 @@ def word_weights(words: pd.DataFrame) -> Figure:
     )
 
 
+def weight_boxes(rows: pd.DataFrame) -> Figure:
+    """Rows kind, low, first, median, third, high, and rows kind, weight of outliers -> boxes."""
+    kinds = kinds_of(rows)
+    shown = rows.round(5)
+    colour = alt.Color("kind:N", scale=kind_colours(kinds), legend=None)
+    y = alt.Y(
+        "kind:N", sort=kinds, title=None, axis=alt.Axis(grid=False, ticks=False, domain=False)
+    )
+    boxes = alt.Chart(shown[shown["median"].notna()]).encode(y=y, color=colour)
+    numbers = ("min", "first", "median", "third", "max", "outliers", "occurrences")
+    layers = [
+        boxes.mark_rule(strokeWidth=1.5).encode(
+            x=alt.X("low:Q", title="attention weight of an occurrence"), x2="high:Q"
+        ),
+        boxes.mark_bar(size=18, opacity=0.55).encode(
+            x="first:Q", x2="third:Q", tooltip=["kind:N", *(f"{name}:Q" for name in numbers)]
+        ),
+        boxes.mark_tick(thickness=2, size=18).encode(x="median:Q", color=alt.value(INK)),
+        *(boxes.mark_tick(thickness=1.2, size=10).encode(x=f"{end}:Q") for end in ("min", "max")),
+    ]
+    if "weight" in shown and shown["weight"].notna().any():
+        beyond = alt.Chart(shown[shown["weight"].notna()]).encode(y=y, color=colour)
+        layers.append(beyond.mark_point(size=14, opacity=0.5).encode(x="weight:Q"))
+    return Figure(
+        title="Weights in unseen texts by kind of word",
+        caption=(
+            "A box holds the middle half of all occurrences, the dark line is the median. The thin "
+            "line reaches to the last ones within 1.5 times the box; circles are outliers (at most "
+            "200 of a kind are drawn), short strokes the smallest and the largest weight."
+        ),
+        chart=styled(alt.layer(*layers).properties(width=330, height=alt.Step(38))),
+    )
+
+
 def kinds_of(words: pd.DataFrame) -> list[str]:
     """The labels in order, then neutral."""
     kinds = sorted(set(words["kind"]) - {NEUTRAL})

@@ -152,7 +152,8 @@ def _figures(one: Reproduction) -> Iterator[Figure]:
             for point in points
         ]
         over = spoken(shown.over.rpartition(".")[2])
-        yield picture(pd.DataFrame(rows), shown.title, over, shown.unit or _unit(shown.number))
+        unit = shown.unit or _unit(shown.number)
+        yield picture(pd.DataFrame(rows), shown.title, over, unit, log_below=shown.log_below)
 
 
 def _beside(number: Compared) -> dict[str, Any]:

@@ -114,6 +114,7 @@ class GradientFlow(OfTraining):
                 "kept_epoch": _kept(trained.history),
                 "seed": settings.training.seed,
                 "test_accuracy": accuracy,
+                "query_times_output": float(flow.query_times_output.mean()),
                 "words": {kind: len(members) for kind, members in kinds.items()},
                 "settings": settings.flat(),
             },

@@ -1,7 +1,7 @@
 """Sentence vectors in the plane, and two numbers for how far apart the labels stand."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -11,9 +11,11 @@ from numpy import ndarray
 from heedful.analysis.instruments.base import OfRun, analyses, needs_attention
 from heedful.analysis.result import FigureSpec, Result, with_interval
 from heedful.auditing.bootstrap import estimate
+from heedful.auditing.results import Table
 from heedful.config import at_least
 from heedful.errors import DataError
 from heedful.model.classifier import AttentionClassifier
+from heedful.model.outputs import BottleneckOutput
 from heedful.text.batching import Batches
 from heedful.text.documents import Documents
 from heedful.training.trained import Trained
@@ -21,18 +23,22 @@ from heedful.training.trained import Trained
 Contexts = Float[ndarray, "documents hidden"]
 Labels = Int[ndarray, " documents"]
 
+CONTEXT, CODE = "R", "z"  # the names of Zhou et al.
+TABLES = {CONTEXT: "places", CODE: "codes"}
+
 
 @analyses.register("sentence-vectors")
 @dataclass(frozen=True)
 class SentenceVectors(OfRun):
     """Context vectors of test documents in the plane, by label (Zhou et al.).
 
-    Silhouette and centroid ratio are taken in all dimensions; the picture is only a picture.
+    Of a model with a bottleneck (VAT) also the codes that it makes of them. Silhouette and centroid
+    ratio are taken in all dimensions; the picture is only a picture.
     """
 
     name = "sentence-vectors"
     asks = "Do the vectors that attention makes of documents stand apart by label?"
-    figures = (FigureSpec("sentence_vectors", "places"),)
+    figures = (FigureSpec("sentence_vectors", "places"), FigureSpec("sentence_vectors", "codes"))
 
     method: Literal["pca", "tsne"] = "pca"
     documents: int = 1000  # at most, drawn at random
@@ -56,39 +62,60 @@ class SentenceVectors(OfRun):
                 f"({', '.join(names[:10])}) need two documents each; there are "
                 f"{len(labels):,} labelled ones."
             )
-        contexts = context_vectors(model, trained.batches(texts.texts))
-        places, explained = project(contexts, self.method, seed)
-        apart = silhouettes(contexts, labels)
         predictions = trained.probabilities(texts.texts).argmax(axis=1)
-        summary = {
-            "documents": len(labels),
-            "accuracy": float((predictions == labels).mean()),
-            **with_interval("silhouette", estimate(apart, rng)),
-            "centroid_ratio": centroid_ratio(contexts, labels),
-        }
-        if self.method == "pca":
-            summary["variance_shown"] = float(explained)
-        rows = {
-            "x": places[:, 0].tolist(),
-            "y": places[:, 1].tolist(),
+        shown = {
             "label": [names[label] for label in labels],
             "prediction": [names[label] for label in predictions],
-            "silhouette": apart.tolist(),
         }
-        columns = [dict(zip(rows, row, strict=True)) for row in zip(*rows.values(), strict=True)]
+        summary, rows = [], dict[str, list[Any]](shown)
+        tables: dict[str, Table] = {}
+        for which, vectors in document_vectors(model, trained.batches(texts.texts)).items():
+            places, explained = project(vectors, self.method, seed)
+            apart = silhouettes(vectors, labels)
+            about = {
+                "vectors": which,
+                "documents": len(labels),
+                "accuracy": float((predictions == labels).mean()),
+                **with_interval("silhouette", estimate(apart, rng)),
+                "centroid_ratio": centroid_ratio(vectors, labels),
+            }
+            if self.method == "pca":
+                about["variance_shown"] = float(explained)
+            summary.append(about)
+            found = {"x": places[:, 0].tolist(), "y": places[:, 1].tolist()}
+            found["silhouette"] = apart.tolist()
+            suffix = "" if which == CONTEXT else f"_{which}"
+            rows |= {f"{name}{suffix}": values for name, values in found.items()}
+            columns = {**found, **shown}
+            tables[TABLES[which]] = tuple(
+                dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
+            )
         return Result(
             analysis=self.name,
             asks=self.asks,
-            summary=(summary,),
-            tables={"places": tuple(columns)},
+            summary=tuple(summary),
+            tables=tables,
             rows={"text": texts.texts, **rows},
             notes=(
-                "Silhouette: 1 apart, 0 touching, below 0 nearer to another label's documents; "
-                "interval over documents. Centroid ratio: mean distance between the labels' "
-                "centroids over mean distance of documents from their own.",
+                "R: states weighed by attention and summed. z: the mean code that a bottleneck "
+                "makes of R, where the model has one. Silhouette: 1 apart, 0 touching, below 0 "
+                "nearer to another label's documents; interval over documents. Centroid ratio: "
+                "mean distance between the labels' centroids over mean distance of documents from "
+                "their own.",
             ),
-            figures=self.figures,
+            figures=tuple(figure for figure in self.figures if figure.table in tables),
         )
+
+
+def document_vectors(model: AttentionClassifier, batches: Batches) -> dict[str, Contexts]:
+    """R, what attention makes of each document; and z, its code, of a model with a bottleneck."""
+    contexts = context_vectors(model, batches)
+    if not isinstance(model.output, BottleneckOutput):
+        return {CONTEXT: contexts}
+    weight = next(model.output.mean.parameters())
+    with torch.inference_mode():
+        codes = model.output.mean(torch.from_numpy(contexts).to(weight))
+    return {CONTEXT: contexts, CODE: codes.double().cpu().numpy()}
 
 
 def context_vectors(model: AttentionClassifier, batches: Batches) -> Contexts:

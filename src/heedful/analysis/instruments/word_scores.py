@@ -153,9 +153,16 @@ def _balance(kinds: Sequence[Mapping[str, Any]], model: AttentionClassifier) -> 
     has_query = is_dot and isinstance(model.alignment.query, LearnedQuery)
     product = float(query_times_output(model)[0].detach()) if has_query else None
     row = {"attention_score_gap": gap, "attention_score_distance": abs(gap)}
-    away = [abs(scores[label] - scores[NEUTRAL]) for label in labels if NEUTRAL in scores]
-    split = abs(gap) / sum(away) if sum(away) else None
-    return ({**row, "attention_score_split": split, "query_times_output": product},)
+    return ({**row, "attention_score_split": score_split(scores), "query_times_output": product},)
+
+
+def score_split(scores: Mapping[str, float]) -> float | None:
+    """The split of two labels from their kinds' mean scores; None for more labels."""
+    labels = [kind for kind in scores if kind != NEUTRAL]
+    if len(labels) != 2 or NEUTRAL not in scores:
+        return None
+    away = sum(abs(scores[label] - scores[NEUTRAL]) for label in labels)
+    return abs(scores[labels[1]] - scores[labels[0]]) / away if away else None
 
 
 def local_scores(
