@@ -57,3 +57,9 @@ def test_every_setting_is_listed_with_its_default(heedful):
 def test_help_and_version_answer(heedful):
     assert "train" in heedful("--help").out
     assert heedful("--version").out.startswith("heedful ")
+
+
+def test_the_words_of_an_audit_are_listed_with_what_they_mean(heedful):
+    answer = heedful("list", "terms")
+    assert answer.code == 0, answer.err
+    assert "decisive: Whether the prediction changes" in answer.out

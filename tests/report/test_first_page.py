@@ -102,7 +102,9 @@ def test_one_number_has_one_depth_of_colour_in_the_whole_report():
 
 
 def test_words_that_people_marked_are_framed(page):
-    assert re.search(r'<mark class="[^"]*by-people', page)
+    texts = re.findall(r'<p class="text".*?</p>', page, re.DOTALL)
+    framed = [re.findall(r'<mark class="[^"]*by-people[^>]*>(.*?)</mark>', one) for one in texts]
+    assert [words for words in framed if words] == [["film"]] * 3  # once per measure
     assert "marked by people as the reason" in page
     (line,) = heat_map("good evil", [(0, 4), (5, 9)], {"x": [0.0, 1.0]}, marked=[(0, 4)]).lines
     assert line.pieces[0] == Piece("good", is_marked=True)

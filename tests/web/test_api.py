@@ -657,7 +657,10 @@ def test_an_explanation_says_whether_its_heat_map_may_be_shown_by_the_served_aud
     assert not wanted.is_shown
     compared = client.post("/api/compare", json={"text": texts[1], "runs": ["words", "bilstm"]})
     assert [one["shown"] for one in compared.json()["runs"]] == [False, None]
-    assert client.get("/api/audits/words").json()["single_texts"].startswith("For single texts: ")
+    sheet = client.get("/api/audits/words").json()
+    assert sheet["single_texts"].startswith("For single texts: ")
+    assert sheet["in_plain_words"].startswith("A heat map claims")
+    assert "decisive" in sheet["terms"]
 
 
 def test_an_audit_of_other_weights_says_nothing_about_showing(serve, own_folder, bilstm):

@@ -35,8 +35,8 @@ def list_members(
         return
     known = [*known_families, PAPERS, "settings", TERMS_FAMILY]
     if family is not None and family not in known:
-        listed = ", ".join(known)
-        raise UnknownName(f"no family named {family!r}.{nearest(family, known)} Known: {listed}.")
+        names = ", ".join(known)
+        raise UnknownName(f"no family named {family!r}.{nearest(family, known)} Known: {names}.")
     chosen = {name: of for name, of in known_families.items() if family in (None, name)}
     rows = {name: members(registry) for name, registry in chosen.items()}
     if family in (None, PAPERS):
@@ -50,10 +50,10 @@ def list_members(
     if json:
         show.as_json(rows)
         return
-    for name, members in rows.items():
+    for name, listed in rows.items():
         show.result(name)
-        width = max(len(member["name"]) for member in members)
-        for member in members:
+        width = max(len(member["name"]) for member in listed)
+        for member in listed:
             show.result(f"  {member['name']:<{width}}  {member['summary']}")
             if member["options"]:
                 options = ", ".join(f"{k}={v}" for k, v in member["options"].items())

@@ -58,7 +58,7 @@ const verdict = (sheet) =>
     "div",
     { class: `verdict-card alone ${sheet.verdict}` },
     h("p", { class: "verdict" }, h("span", { class: "mark", "aria-hidden": "true" }, MARKS[sheet.verdict]), sheet.sentence),
-    h("p", { class: "plain" }, sheet.in_plain_words),
+    h("p", { class: "plain" }, sheet.in_plain_words.split("`").map((part, place) => (place % 2 ? h("code", {}, part) : part))),
     sheet.instead && h("p", { class: "instead" }, sheet.instead),
     sheet.next_steps.length > 0 && h("p", {}, sheet.lead),
     sheet.next_steps.length > 0 && h("pre", { class: "commands", tabindex: "0" }, sheet.next_steps.join("\n")),
