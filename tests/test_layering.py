@@ -13,7 +13,7 @@ import heedful
 SOURCE = Path(heedful.__file__).parent
 ORDER = [
     *("errors", "visible", "terminal", "progress", "interruption", "storage", "config", "records"),
-    *("seals", "intervals", "registry", "runs", "verification"),
+    *("seals", "intervals", "registry", "runs", "signatures", "verification"),
     *("text", "model", "training"),
     *("jobs", "importance", "counterfactual", "readouts", "auditing", "analysis"),
     *("sweeps", "papers", "calibration", "plots", "report", "estimator", "api", "web", "cli"),

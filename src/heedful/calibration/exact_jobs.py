@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from heedful import storage
 from heedful.auditing.results import Audit
 from heedful.auditing.run_audit import AuditPlan, prepare_audit
 from heedful.auditing.subjects.base import Subject
@@ -58,6 +59,7 @@ def train_bert(folder: Path, tell: Tell, *, data: str, seed: int) -> None:
     """Train it in its folder."""
     tell(0.0, "training a small BERT")
     train_tiny_bert(folder, find_corpus(data), seed)
+    storage.flush_files(folder)
 
 
 def audit_exact(

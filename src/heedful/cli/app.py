@@ -17,6 +17,7 @@ from heedful.cli import (
     probe,
     reproduce,
     serve,
+    sign,
     sweep,
     train,
     verify,
@@ -37,6 +38,7 @@ app.command("predict")(predict.predict)
 app.command("explain")(explain.explain)
 app.command("audit")(audit.audit)
 app.command("verify")(verify.verify)
+app.command("sign")(sign.sign)
 app.command("compare")(compare.compare)
 app.command("serve")(serve.serve)
 app.command("sweep")(sweep.sweep)
