@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from heedful.errors import EnvironmentFailure
-from heedful.storage import ABANDONED_SECONDS, held, make_folder, write_atomically
+from heedful.storage import ABANDONED_SECONDS, flush_files, held, make_folder, write_atomically
 from tools.harden.power_cut import contents, flushed_to_disk
 
 
@@ -92,3 +92,14 @@ def test_a_folder_that_the_disk_could_not_flush_is_no_success(root, monkeypatch,
     else:  # a file system that flushes no folders
         write_atomically(root / "file", b"content")
     assert (root / "file").read_bytes() == b"content"
+
+
+def test_files_of_others_that_a_full_disk_does_not_keep_are_told_in_a_sentence(root, monkeypatch):
+    (root / "weights").write_bytes(b"1")
+
+    def fsync(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    with pytest.raises(EnvironmentFailure, match=r"the disk is full: .*weights could not be"):
+        flush_files(root)

@@ -181,7 +181,7 @@ def flush_folder(folder: Path) -> None:
 def flush_files(folder: Path) -> None:
     """Flush to disk the files of a folder that something else wrote, and the folder."""
     for path in folder.iterdir():
-        with path.open("rb") as file:
+        with environment_failures(path), path.open("rb") as file:
             os.fsync(file.fileno())
     flush_folder(folder)
 
