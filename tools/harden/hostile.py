@@ -1,5 +1,6 @@
 """Texts, labels, names of columns and files, and command lines that attack what reads them."""
 
+import io
 import json
 import re
 import shutil
@@ -87,7 +88,7 @@ def _in_table(folder: Path, attack: str) -> str:
     import pandas
 
     try:
-        texts = pandas.read_parquet(folder / runs.PER_EXAMPLE)["text"]
+        texts = pandas.read_parquet(io.BytesIO((folder / runs.PER_EXAMPLE).read_bytes()))["text"]
         json.loads((folder / runs.AUDIT).read_text())
     except (OSError, ValueError) as error:
         return f"{folder}: {error}"
