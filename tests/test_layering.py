@@ -13,7 +13,7 @@ import heedful
 SOURCE = Path(heedful.__file__).parent
 ORDER = [
     *("errors", "visible", "heatmap", "terminal", "progress", "interruption", "storage", "config"),
-    *("records", "seals", "intervals", "registry", "runs", "verification"),
+    *("records", "seals", "intervals", "registry", "runs", "signatures", "verification"),
     *("text", "model", "training"),
     *("jobs", "importance", "counterfactual", "readouts", "auditing", "analysis"),
     *("sweeps", "papers", "calibration", "plots", "notebook", "report", "estimator", "api"),

@@ -1,6 +1,8 @@
 """What a killed process leaves, and what survives a power cut."""
 
+import errno
 import os
+import stat
 import subprocess
 import sys
 import time
@@ -8,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from heedful.storage import ABANDONED_SECONDS, held, make_folder, write_atomically
+from heedful.errors import EnvironmentFailure
+from heedful.storage import ABANDONED_SECONDS, flush_files, held, make_folder, write_atomically
 from tools.harden.power_cut import contents, flushed_to_disk
 
 
@@ -71,3 +74,32 @@ def test_what_a_killed_process_left_in_the_folders_below_goes_too(root):
     with held(root):
         assert not abandoned.exists()
         assert of_another_writer.exists()
+
+
+@pytest.mark.parametrize(("number", "is_lost"), [(errno.EIO, True), (errno.EINVAL, False)])
+def test_a_folder_that_the_disk_could_not_flush_is_no_success(root, monkeypatch, number, is_lost):
+    real = os.fsync
+
+    def fsync(descriptor: int) -> None:
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(number, os.strerror(number))
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    if is_lost:
+        with pytest.raises(EnvironmentFailure, match="Input/output error"):
+            write_atomically(root / "file", b"content")
+    else:  # a file system that flushes no folders
+        write_atomically(root / "file", b"content")
+    assert (root / "file").read_bytes() == b"content"
+
+
+def test_files_of_others_that_a_full_disk_does_not_keep_are_told_in_a_sentence(root, monkeypatch):
+    (root / "weights").write_bytes(b"1")
+
+    def fsync(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    with pytest.raises(EnvironmentFailure, match=r"the disk is full: .*weights could not be"):
+        flush_files(root)

@@ -17,7 +17,7 @@ traceback and leaves with the exit code of its class.
 """
 
 import difflib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 
@@ -114,6 +114,38 @@ def missing_packages_named(purpose: str) -> Iterator[None]:
 def installed_by(package: str) -> str:
     """What pip is asked for: the extra that a package comes with, or the package itself."""
     return f"'heedful[{EXTRAS[package]}]'" if package in EXTRAS else package
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether memory ran out, on whichever device."""
+    said = str(error).lower()
+    return isinstance(error, MemoryError) or (
+        isinstance(error, RuntimeError)
+        and ("can't allocate memory" in said or "out of memory" in said)
+    )
+
+
+def is_panic(error: BaseException) -> bool:
+    """Whether a library written in Rust gave up; what it raises then is no `Exception`."""
+    return type(error).__name__ == "PanicException"
+
+
+@contextmanager
+def misfits_named(refusal: Callable[[str], HeedfulError]) -> Iterator[None]:
+    """Refuse files that do not fit together, whatever a library raises on them.
+
+    `refusal` makes the error of the first line that it says. Errors of ours, signals and a lack of
+    memory pass.
+    """
+    try:
+        yield
+    except HeedfulError:
+        raise
+    except BaseException as error:
+        if is_out_of_memory(error) or not (isinstance(error, Exception) or is_panic(error)):
+            raise
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise refusal(reason) from None
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

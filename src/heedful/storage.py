@@ -164,18 +164,24 @@ def make_folder(folder: Path) -> None:
 
 def flush_folder(folder: Path) -> None:
     """Flush a folder to disk: which files it has, and under which names."""
-    with suppress(OSError):  # some file systems cannot, and some folders may be written, not read
+    try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+    except OSError:  # some folders may be written, not read
+        return
+    try:
+        os.fsync(descriptor)
+    except OSError as error:  # some file systems cannot flush folders; on others it was lost
+        if error.errno in (errno.EIO, errno.ENOSPC, errno.EDQUOT):
+            with environment_failures(folder):
+                raise
+    finally:
+        os.close(descriptor)
 
 
 def flush_files(folder: Path) -> None:
     """Flush to disk the files of a folder that something else wrote, and the folder."""
     for path in folder.iterdir():
-        with path.open("rb") as file:
+        with environment_failures(path), path.open("rb") as file:
             os.fsync(file.fileno())
     flush_folder(folder)
 

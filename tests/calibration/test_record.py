@@ -68,3 +68,12 @@ def test_a_calibration_of_another_schema_is_refused_in_a_sentence(tmp_path: Path
     (tmp_path / RECORD).write_text(json.dumps({"schema": 7}))
     with pytest.raises(RunError, match=r"has schema 7, and this version reads 2\. Make it again"):
         Calibration.load(tmp_path)
+
+
+@pytest.mark.parametrize(("name", "value"), [("tests", 7), ("known", 7), ("models", [{}])])
+def test_a_calibration_of_other_types_is_refused_in_a_sentence(tmp_path: Path, name, value):
+    made_calibration().save(tmp_path)
+    stored = json.loads((tmp_path / RECORD).read_text())
+    (tmp_path / RECORD).write_text(json.dumps({**stored, name: value}))
+    with pytest.raises(RunError, match=r"calibration.json is not as heedful wrote it \(.*Make it"):
+        Calibration.load(tmp_path)

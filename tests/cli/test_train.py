@@ -254,6 +254,7 @@ def test_a_refused_request_leaves_no_folder_behind(heedful, data):
         (MemoryError(), 3, "out of memory"),
         (RuntimeError("DefaultCPUAllocator: can't allocate memory: …"), 3, "out of memory"),
         (RuntimeError("boom"), 70, "This is a bug in heedful"),
+        (type("PanicException", (BaseException,), {})("boom"), 70, "This is a bug in heedful"),
         (OSError(28, "No space left on device"), 3, "the disk is full"),
     ],
 )

@@ -7,7 +7,7 @@ import pytest
 from heedful import runs
 from heedful.errors import RunError
 from heedful.jobs import folder as job_folder
-from heedful.sweeps.results import _numbers, _tables
+from heedful.sweeps.results import _column, _numbers, _tables
 from heedful.sweeps.steps import AnalysisStep
 
 SAVED = Path(__file__).parents[1] / "golden" / "version-0.1" / "words-audit"
@@ -62,3 +62,17 @@ def test_a_damaged_analysis_is_refused_with_its_file_and_field(cell):
     (cell / step.folder / runs.ANALYSIS).write_text(json.dumps({"schema": 1, "analysis": "x"}))
     with pytest.raises(RunError, match=r"analysis.json is not as heedful wrote it: asks is miss"):
         list(_tables(cell, [step], None))
+
+
+@pytest.mark.parametrize(
+    ("values", "stored"),
+    [
+        ([1, None, 3], [1, None, 3]),
+        ([1, 0.5], [1.0, 0.5]),
+        ([10**30, 1], [str(10**30), "1"]),  # as cell.json of another may hold it
+        ([0.5, 10**400], ["0.5", str(10**400)]),
+        ([[1], None], ["[1]", None]),
+    ],
+)
+def test_a_column_holds_any_values_that_a_file_may_hold(values, stored):
+    assert _column(values).to_pylist() == stored

@@ -31,7 +31,8 @@ class Disk:
     def _keep(self, path: Path, descriptor: int | None = None) -> None:
         found = os.fstat(descriptor) if descriptor is not None else path.lstat()
         if stat.S_ISDIR(found.st_mode):
-            entries = list(os.scandir(path))
+            # Locks are no content, and the inode of one that is gone may be another file's by now.
+            entries = [one for one in os.scandir(path) if not one.name.endswith(".lock")]
             self._names[found.st_ino] = {one.name: one.inode() for one in entries}
             self._is_folder |= {one.inode(): one.is_dir(follow_symlinks=False) for one in entries}
         elif stat.S_ISREG(found.st_mode):

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from heedful import storage
 from heedful.auditing.results import Audit
 from heedful.auditing.run_audit import AuditPlan, prepare_audit
 from heedful.auditing.subjects.base import Subject
@@ -60,6 +61,7 @@ def train_behind(
     """Train it in its folder."""
     tell(0.0, f"training a Transformer ({base})")
     train_transformer(folder, find_corpus(data), base, seed, needs_all=needs_all)
+    storage.flush_files(folder)
 
 
 def audit_exact(

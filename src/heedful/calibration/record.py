@@ -15,7 +15,7 @@ from heedful.auditing.results import plain
 from heedful.calibration.ground_truth import Known, Looked
 from heedful.calibration.operating_point_fit import Judged, Tested
 from heedful.calibration.roc import Separation
-from heedful.errors import RunError
+from heedful.errors import RunError, misfits_named
 from heedful.runs import RunFolder
 
 RECORD = "calibration.json"
@@ -88,7 +88,15 @@ class Calibration:
                 f"{path} has schema {stored.get('schema')!r}, and this version reads {SCHEMA}. "
                 "Make it again with `heedful calibrate`."
             )
-        return cls.from_dict(stored)
+
+        def refusal(reason: str) -> RunError:
+            return RunError(
+                f"{path} is not as heedful wrote it ({reason}). Make it again with "
+                "`heedful calibrate`."
+            )
+
+        with misfits_named(refusal):
+            return cls.from_dict(stored)
 
 
 def rounded(value: Any) -> Any:

@@ -21,6 +21,7 @@ from heedful.errors import (
     EnvironmentFailure,
     HeedfulError,
     UsageError,
+    is_out_of_memory,
     missing_packages_named,
     shortened,
 )
@@ -50,7 +51,9 @@ def main() -> NoReturn:
         _leave(_refusal(error), UsageError.exit_code)
     except OSError as error:
         _leave(*_in_words(error))
-    except Exception as error:  # noqa: BLE001  (the last line of defence)
+    except (SystemExit, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # noqa: BLE001  (the last line of defence; panics of Rust too)
         if is_out_of_memory(error):
             _leave(
                 "out of memory. What was saved before is intact. Smaller batches (--batch-size), "
@@ -65,15 +68,6 @@ def main() -> NoReturn:
             A_BUG,
         )
     sys.exit(code or 0)
-
-
-def is_out_of_memory(error: Exception) -> bool:
-    """Whether memory ran out, on whichever device."""
-    said = str(error).lower()
-    return isinstance(error, MemoryError) or (
-        isinstance(error, RuntimeError)
-        and ("can't allocate memory" in said or "out of memory" in said)
-    )
 
 
 def _in_words(error: OSError) -> tuple[str, int]:

@@ -18,6 +18,7 @@ from heedful.cli import (
     probe,
     reproduce,
     serve,
+    sign,
     sweep,
     train,
     verify,
@@ -38,6 +39,7 @@ app.command("explain")(explain.explain)
 app.command("audit")(audit.audit)
 app.command("card")(card.card)
 app.command("verify")(verify.verify)
+app.command("sign")(sign.sign)
 app.command("compare")(compare.compare)
 app.command("serve")(serve.serve)
 app.command("sweep")(sweep.sweep)

@@ -14,23 +14,28 @@ def verify(
         list[Path],
         typer.Argument(metavar="RUN|AUDIT…", help="Runs, audits, or folders that hold some."),
     ],
+    signers: Annotated[
+        Path | None,
+        typer.Option(help="Allowed signers, as ssh-keygen reads them: also ask who signed."),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="What was found as JSON.")] = False,
 ) -> None:
     """Say which files of runs and audits were changed since they were written.
 
     Every run and audit is sealed: it holds the checksums of all its files. Exits with code 1 if a
-    file was changed or is missing, or if there is no seal.
+    file was changed or is missing, if there is no seal, or if there is no signature by one of
+    --signers.
     """
     from heedful import verification
     from heedful.cli import show
 
-    found = [one for folder in folders for one in verification.verify(folder)]
+    found = [one for folder in folders for one in verification.verify(folder, signers)]
     if json:
         show.as_json({"verified": [one.to_dict() for one in found]})
     else:
         for one in found:
             show.result(_sentence(one))
-    if not all(one.is_unchanged for one in found):
+    if not all(one.is_trusted for one in found):
         raise typer.Exit(1)
 
 
@@ -38,6 +43,8 @@ def _sentence(found: "Verified") -> str:
     """What became of a run or an audit."""
     from heedful.errors import counted
 
+    vouched = f", signed by {found.signed_by}" if found.signed_by else ""
+    vouched = f"; {found.unsigned}" if found.unsigned else vouched
     if found.problem:
         return f"{found.path}: {found.problem}"
     harm = [
@@ -47,5 +54,7 @@ def _sentence(found: "Verified") -> str:
     ]
     beside = f" (not sealed: {', '.join(found.unsealed)})" if found.unsealed else ""
     if harm:
-        return f"{found.path}: {found.kind}, {' and '.join(harm)} since it was written{beside}"
-    return f"{found.path}: {found.kind}, {counted(found.files, 'file')} as written{beside}"
+        said = f"{' and '.join(harm)} since it was written"
+    else:
+        said = f"{counted(found.files, 'file')} as written"
+    return f"{found.path}: {found.kind}, {said}{vouched}{beside}"

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlsplit
 
-from heedful.errors import RunError
+from heedful.errors import RunError, misfits_named
 
 Part = TypeVar("Part")
 
@@ -41,20 +41,23 @@ class HubSource:
 
     def fetch(self, part: str, load: Callable[..., Part], **options: bool) -> Part:
         """A part of the model, or why it cannot be had in a sentence."""
-        try:
-            return load(
-                self.name, local_files_only=self._is_local, trust_remote_code=False, **options
-            )
-        except (OSError, ValueError, KeyError, ImportError) as error:
-            if "trust_remote_code" in str(error):
-                raise RunError(self._wants_code(part)) from None
-            told = (str(error).strip().splitlines() or [type(error).__name__])[0]
-            if Path(self.name).is_dir():
-                raise RunError(f"the {part} of {self.name} cannot be read: {told}") from None
-            raise RunError(
-                f"{self.name} is no folder here, and its {part} cannot be had from the hub "
-                f"({told}) Without a network, download the model elsewhere and give its folder."
-            ) from None
+        with misfits_named(lambda told: self._refusal(part, told)):
+            try:
+                return load(
+                    self.name, local_files_only=self._is_local, trust_remote_code=False, **options
+                )
+            except (OSError, ValueError, KeyError, ImportError) as error:
+                if "trust_remote_code" in str(error):
+                    raise RunError(self._wants_code(part)) from None
+                raise
+
+    def _refusal(self, part: str, told: str) -> RunError:
+        if Path(self.name).is_dir():
+            return RunError(f"the {part} of {self.name} cannot be read: {told}")
+        return RunError(
+            f"{self.name} is no folder here, and its {part} cannot be had from the hub "
+            f"({told}) Without a network, download the model elsewhere and give its folder."
+        )
 
     def _wants_code(self, part: str) -> str:
         """Why a part that cannot be loaded without the model's own code is refused."""

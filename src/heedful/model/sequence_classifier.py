@@ -18,7 +18,7 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor
 
-from heedful.errors import ConfigError, RunError
+from heedful.errors import ConfigError, RunError, misfits_named
 from heedful.model.digest import weights_digest
 from heedful.model.hub import HubSource, quieten
 from heedful.model.precision import in_full
@@ -61,7 +61,10 @@ class SequenceClassifier:
                 "Expected a classifier that was fine-tuned and saved whole."
             )
         tokenizer = source.fetch("tokenizer", AutoTokenizer.from_pretrained)
-        return cls.of_pair(model, tokenizer, source.short_name)
+        with misfits_named(lambda told: _not_a_pair(name, told)):
+            found = cls.of_pair(model, tokenizer, source.short_name)
+            found.try_out()
+        return found
 
     @classmethod
     def of_pair(
@@ -118,6 +121,12 @@ class SequenceClassifier:
         self.model.eval()
         return self
 
+    def try_out(self) -> None:
+        """Read a short text, so that parts that do not belong together show it before any work."""
+        self._cut(["a text"])
+        if self.model.dtype == torch.float32:  # half precision may need another device
+            self.to(self.model.device).probabilities(["a text"])
+
     @cached_property
     def digest(self) -> str:
         """A word that changes with any of the model's numbers."""
@@ -151,6 +160,13 @@ class SequenceClassifier:
         taken = inspect.signature(self.model.forward).parameters
         names = [name for name in found if name in taken]
         return [{name: found[name][row] for name in names} for row in range(len(texts))]
+
+
+def _not_a_pair(name: str, told: str) -> RunError:
+    return RunError(
+        f"the model and the tokenizer of {name} cannot read a text ({told}). Expected a folder "
+        "made by save_pretrained, of a model that was saved whole."
+    )
 
 
 def _packed(lengths: Int[ndarray, " texts"], at_once: int) -> Iterator[Int[ndarray, " some"]]:

@@ -13,6 +13,7 @@ The cells of the grid come first, in its order; then what other grids have left 
 
 import io
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -211,8 +212,10 @@ def _column(values: Sequence[Any]) -> "pyarrow.Array":
     import pyarrow
 
     kinds = {type(value) for value in values if value is not None}
-    if not kinds or (kinds <= {int, float} and float in kinds):
-        return pyarrow.array([None if v is None else float(v) for v in values], pyarrow.float64())
-    if len(kinds) > 1:
-        return pyarrow.array([None if v is None else str(v) for v in values], pyarrow.string())
-    return pyarrow.array(values)
+    with suppress(OverflowError):  # no number that a table holds: then as words
+        if not kinds or (kinds <= {int, float} and float in kinds):
+            numbers = [None if value is None else float(value) for value in values]
+            return pyarrow.array(numbers, pyarrow.float64())
+        if len(kinds) == 1 and kinds <= {str, bool, int}:
+            return pyarrow.array(values)
+    return pyarrow.array([None if v is None else str(v) for v in values], pyarrow.string())

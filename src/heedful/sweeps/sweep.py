@@ -1,5 +1,6 @@
 """A grid in, run folders and one table out; called again, it does what is left."""
 
+import io
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -61,7 +62,8 @@ class Sweep:
         """The table as it stands in results.parquet."""
         import pandas
 
-        return pandas.read_parquet(self.path)
+        # From memory: a path with a colon in it would be taken for an address.
+        return pandas.read_parquet(io.BytesIO(self.path.read_bytes()))
 
 
 def sweep(

@@ -140,6 +140,8 @@ class Tokenizer:
             cutter = WordCutter.from_str(text)
         except Exception as error:  # noqa: BLE001  (tokenizers raises plain Exception)
             raise RunError(f"tokenizer.json cannot be read: {error}.") from None
+        if cutter.token_to_id(SPECIAL_WORDS[UNKNOWN_WORD]) != UNKNOWN_WORD:
+            raise RunError("tokenizer.json cannot be used: it has no word for unknown words.")
         return cls(cutter, settings.fold_digits, settings.max_words, pieces)
 
     def _cut(self, texts: Sequence[str], with_offsets: bool = False) -> Iterator[CutText]:

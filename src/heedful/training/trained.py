@@ -20,7 +20,7 @@ from numpy import ndarray
 
 from heedful import runs, storage
 from heedful.config import check
-from heedful.errors import ConfigError, RunError, UnknownName, counted
+from heedful.errors import ConfigError, RunError, UnknownName, counted, misfits_named
 from heedful.model.alignments import alignments
 from heedful.model.build import build_model
 from heedful.model.classifier import AttentionClassifier, TextClassifier
@@ -232,13 +232,12 @@ class Trained:
         """The classifier of a finished run."""
         target = choose_device(device)
         folder = RunFolder.open(path)
-        try:
+
+        def refusal(reason: str) -> RunError:
+            return RunError(f"the files of the run {path} do not fit together ({reason}). {ADVICE}")
+
+        with misfits_named(refusal):
             return cls._from(folder, target)
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError, RuntimeError) as error:
-            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-            raise RunError(
-                f"the files of the run {path} do not fit together ({reason}). {ADVICE}"
-            ) from None
 
     @classmethod
     def _from(cls, folder: RunFolder, device: torch.device) -> "Trained":

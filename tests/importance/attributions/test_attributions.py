@@ -1,6 +1,7 @@
 """Scores of others, aligned to the words of a model."""
 
 import base64
+import contextlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +13,16 @@ import torch
 from safetensors.numpy import save
 
 from heedful.errors import DataError
-from heedful.importance.attributions import Attributions, ScoredText, read_attributions
+from heedful.importance.attributions import (
+    Attributions,
+    ScoredText,
+    read_attributions,
+    write_attributions,
+)
 from heedful.importance.attributions.base import overlaps
+from heedful.importance.attributions.formats import formats
+from tools.harden.files import mutated_lines
+from tools.harden.mutations import mutated_bytes
 
 TEXT = "A good film."
 WORDS = np.array([(0, 1), (2, 6), (7, 11), (11, 12)])
@@ -149,3 +158,17 @@ def test_pickles_are_never_opened():
     np.savez("scores.npz", texts=np.array([{"a": 1}], dtype=object))
     with pytest.raises(DataError, match="is not a file of numpy arrays without pickles"):
         read_attributions("scores.npz")
+
+
+@pytest.mark.parametrize("format", formats)
+def test_a_damaged_file_is_refused_in_a_sentence_whatever_its_format(format):
+    one = ScoredText("a good film", np.array([[0, 1], [2, 6], [7, 11]]), np.array([0.1, 0.2, 0.3]))
+    place = Path("scores").with_suffix(formats.make(format).endings[0])
+    write_attributions([one], place, format)
+    read_attributions(place)
+    rng, whole = np.random.default_rng(0), place.read_bytes()
+    for number in range(60):
+        is_json = place.suffix != ".npz" and number % 2
+        place.write_bytes((mutated_lines if is_json else mutated_bytes)(whole, rng))
+        with contextlib.suppress(DataError):  # or it can be read all the same
+            read_attributions(place)

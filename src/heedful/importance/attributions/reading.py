@@ -1,6 +1,7 @@
 """Files and objects to attributions, and back to files: each format is asked whether it fits."""
 
 import dataclasses
+import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from heedful.errors import DataError, UsageError
+from heedful.errors import DataError, UsageError, misfits_named
 from heedful.importance.attributions.base import Attributions, ScoredText
 from heedful.importance.attributions.formats import AttributionFormat, Row, formats
 from heedful.text.files import decode, read_rows
@@ -67,11 +68,14 @@ def _rows(path: Path) -> Iterator[tuple[int, Row]]:
         except ValueError:
             return iter(read_rows(path))  # objects in lines, or a refusal that names the line
         return iter(enumerate(whole if isinstance(whole, list) else [whole], start=1))
-    try:
-        with np.load(path, allow_pickle=False) as arrays:
-            return iter([(1, {name: arrays[name] for name in arrays.files})])
-    except (OSError, ValueError) as error:
-        raise DataError(f"{path} is not a file of numpy arrays without pickles: {error}.") from None
+
+    def refusal(reason: str) -> DataError:
+        return DataError(f"{path} is not a file of numpy arrays without pickles: {reason}.")
+
+    # From memory: numpy leaves a file open that it refuses.
+    data = io.BytesIO(path.read_bytes())
+    with misfits_named(refusal), np.load(data, allow_pickle=False) as arrays:
+        return iter([(1, {name: arrays[name] for name in arrays.files})])
 
 
 def _of_object(given: object) -> Iterator[ScoredText]:
@@ -108,14 +112,23 @@ def _fields(given: object) -> Row:
 def _of_row(row: Any, where: str, folder: Path) -> Iterator[ScoredText]:
     if not isinstance(row, Mapping):
         raise DataError(f"{where}: expected an object, got {row!r:.60}.")
-    return _format_of(row, where).read(row, where, folder)
+    name, format = _format_of(row, where)
+
+    def refusal(reason: str) -> DataError:
+        return DataError(
+            f"{where} has the fields of the format {name}, but cannot be read as such ({reason}). "
+            "docs/attributions.md says what they hold."
+        )
+
+    with misfits_named(refusal):
+        yield from format.read(row, where, folder)
 
 
-def _format_of(row: Row, where: str) -> AttributionFormat:
+def _format_of(row: Row, where: str) -> tuple[str, AttributionFormat]:
     for name in formats:
         one = formats.make(name)
         if one.fits(row):
-            return one
+            return name, one
     raise DataError(
         f"{where}: its fields ({', '.join(map(str, list(row)[:8]))}) are those of no known format "
         f"({', '.join(formats)}). Expected at least text, words or tokens, and scores; see "
