@@ -13,12 +13,12 @@ PAPERS = "papers"  # folders, not a registry
 
 def list_members(
     family: Annotated[
-        str | None, typer.Argument(help="Which family, or settings; none lists all families.")
+        str | None, typer.Argument(help="A family, or settings. Default: all families.")
     ] = None,
     data_dir: Annotated[
         str | None, typer.Option(help="Folder of named corpora. Default: $HEEDFUL_DATA.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="The list as JSON.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False,
 ) -> None:
     """List every member of every family: encoders, projections, recipes, corpora, …"""
     from heedful.cli import show
