@@ -39,7 +39,9 @@ def verify(path: str | Path) -> list[Verified]:
     """Every run and audit in a folder, and in those below it."""
     folder = Path(path)
     if not folder.is_dir():
-        raise RunError(f"no folder at {path}. Expected a run, an audit, or a folder of some.")
+        raise RunError(
+            f"no folder at {path}. Expected a run, an audit, or a folder that contains them."
+        )
     found = [
         verify_one(place, name)
         for place in (folder, *sorted(one for one in folder.rglob("*") if one.is_dir()))
@@ -48,8 +50,8 @@ def verify(path: str | Path) -> list[Verified]:
     ]
     if not found:
         raise RunError(
-            f"{path} holds no finished run and no audit. `heedful train` and `heedful audit` make "
-            "them."
+            f"{path} contains no finished run and no audit. Create one with `heedful train` or "
+            "`heedful audit`."
         )
     return found
 
@@ -64,7 +66,7 @@ def verify_one(folder: Path, name: str) -> Verified:
     if not isinstance(record.get(seals.FILES), dict):
         return Verified(
             folder, kind, 0, problem=f"{kind} without a seal: an earlier version wrote it, or the "
-            "seal was removed. Nothing can be said about changes.",
+            "seal was removed. Changes cannot be detected.",
         )  # fmt: skip
     found = list(seals.changes(folder, record))
     is_own_changed = seals.OWN in record and not seals.is_whole(record)

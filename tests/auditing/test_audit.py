@@ -154,7 +154,7 @@ def test_the_python_front_door_audits_a_classifier(honest_model, corpus):
 
 def test_bad_requests_are_refused(honest_model, corpus):
     subject = ClassifierSubject(honest_model.trained_)
-    with pytest.raises(DataError, match="no document to audit on"):
+    with pytest.raises(DataError, match="no documents to audit on"):
         audit(subject, Documents())
     with pytest.raises(DataError, match="a label never seen in training: 'mixed'"):
         audit(subject, Documents([Document("a b", "mixed")]), QUICK)

@@ -10,7 +10,7 @@ from heedful.auditing.subjects.base import Subject
 EACH = 3  # documents of each kind
 MOST_WORDS = 400  # a longer heat map is not read
 AT_RANDOM = "drawn at random"
-WORST = "attention misses most of what decides"
+WORST = "attention misses most of the decisive words"
 
 
 def show_documents(

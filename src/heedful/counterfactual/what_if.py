@@ -69,7 +69,7 @@ def read(trained: Trained, text: str, deleted: Sequence[int] = ()) -> EditedText
     model = trained.model
     if not isinstance(model, AttentionClassifier):
         raise ConfigError(
-            "this classifier has no attention that could be different: it was built with pooling "
+            "this classifier has no attention to change: it was built with pooling "
             f"= {trained.settings.model.pooling!r}."
         )
     offsets = trained.tokenizer.offsets(text)
@@ -77,15 +77,15 @@ def read(trained: Trained, text: str, deleted: Sequence[int] = ()) -> EditedText
     for place in deleted:
         if not 0 <= place < len(offsets):
             raise DataError(
-                f"no word stands at place {place}: the text has {counted(len(offsets), 'word')}, "
-                "counted from 0."
+                f"there is no word {place}: the text has {counted(len(offsets), 'word')}, "
+                "numbered from 0."
             )
         is_kept[place] = False
     if not is_kept.any():
         raise DataError(
             "no word is left, so there is nothing to attend to."
             if len(offsets)
-            else "the text holds no words, so there is nothing to attend to."
+            else "the text contains no words, so there is nothing to attend to."
         )
     batch = next(trained.batches([text]).by_length())
     if not is_kept.all():
@@ -143,9 +143,9 @@ def _shares(reading: EditedText, weights: Sequence[float] | Weights) -> torch.Te
             f"{len(given):,}."
         )
     if not np.isfinite(given).all() or (given < 0).any():
-        raise DataError("weights are shares of attention: none may be negative or infinite.")
+        raise DataError("weights are shares of attention: they must be finite and not negative.")
     largest = float(given.max())
     if largest == 0:
-        raise DataError("all weights are 0: attention has to go somewhere.")
+        raise DataError("all weights are 0. Give at least one word a weight above 0.")
     given = given / largest  # very large and very small numbers still sum
     return torch.from_numpy(given / given.sum())

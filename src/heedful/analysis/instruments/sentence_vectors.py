@@ -31,7 +31,7 @@ class SentenceVectors(OfRun):
     """
 
     name = "sentence-vectors"
-    asks = "Do the vectors that attention makes of documents stand apart by label?"
+    asks = "Are the document vectors that attention makes separated by label?"
     figures = (FigureSpec("sentence_vectors", "places"),)
 
     method: Literal["pca", "tsne"] = "pca"
@@ -83,9 +83,9 @@ class SentenceVectors(OfRun):
             tables={"places": tuple(columns)},
             rows={"text": texts.texts, **rows},
             notes=(
-                "Silhouette: 1 apart, 0 touching, below 0 nearer to another label's documents; "
+                "Silhouette: 1 separated, 0 touching, below 0 closer to another label's documents; "
                 "interval over documents. Centroid ratio: mean distance between the labels' "
-                "centroids over mean distance of documents from their own.",
+                "centroids, divided by the mean distance of documents from their own centroid.",
             ),
             figures=self.figures,
         )

