@@ -130,7 +130,7 @@ def test_settings_that_make_no_experiment_are_refused(changes, sentence):
 
 def test_one_label_or_no_test_documents_are_refused(task):
     none = Labelled([], np.zeros(0, dtype=np.int64))
-    with pytest.raises(DataError, match="there are no test documents"):
+    with pytest.raises(DataError, match="the probe needs test documents"):
         probe_shortcuts(replace(task, test=none))
     same = Labelled(task.train.texts, np.zeros_like(task.train.labels))
     with pytest.raises(DataError, match=r"every training document has the same label \(negative\)"):

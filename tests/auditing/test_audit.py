@@ -139,7 +139,7 @@ def test_documents_of_one_word_are_left_out_and_counted(honest_model, corpus):
     found = audit(ClassifierSubject(honest_model.trained_), mixed, QUICK, asked=["decisive"])
     assert found.single_words == 1
     assert found.answers[0].tests[0].score.left_out == 1
-    with pytest.raises(DataError, match="one word only"):
+    with pytest.raises(DataError, match="only one word"):
         audit(ClassifierSubject(honest_model.trained_), mixed[20:], QUICK)
 
 

@@ -125,7 +125,7 @@ def test_iterations_reads_the_history_of_a_run(heedful, word_run, tmp_path):
     [
         (["dot-product"], "no analysis named 'dot-product'. Did you mean 'dot-products'?"),
         (["dot-products"], "expected `heedful analyse dot-products RUN`."),
-        (["word-scores", "run"], "heedful analyse word-scores RUN DATA."),
+        (["word-scores", "run"], "heedful analyse word-scores RUN DATA`."),
         (["gradient-flow"], "heedful analyse gradient-flow DATA."),
         (["label-imbalance", "x"], "heedful analyse label-imbalance."),
         (["dot-products", "run", "--epochs", "3"], "--epochs is for analyses that train"),

@@ -308,7 +308,7 @@ def test_options_that_do_not_go_together_are_refused(heedful, saved, documents):
         (("--judge", "other"), "not available for a Hugging Face model: --judge."),
         (("--readout", "last"), "no readout named 'last'. Did you mean 'last-cls'?"),
         (("--readout", "head:layer=9"), "no layer 9: the model has 2 layers"),
-        (("--heads", "--ask", "agreeing"), "--heads ranks by telling"),
+        (("--heads", "--ask", "agreeing"), "--heads ranks by the question telling"),
     ):
         answer = heedful("audit", f"hf:{saved}", documents, *options)
         assert answer.code == 2

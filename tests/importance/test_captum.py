@@ -105,7 +105,7 @@ WRONG = [
     (lambda: from_captum("IntegratedGradients"), "'IntegratedGradients' is not a Captum method"),
     (lambda: from_captum(int), "is not a Captum method"),
     (lambda: from_captum(a_model()), "is not a Captum method"),
-    (lambda: from_captum(lambda forward: forward), "give it as `name`"),
+    (lambda: from_captum(lambda forward: forward), "give one as `name`"),
     (lambda: from_captum(captum.attr.Saliency, target=1), "target: heedful sets these itself"),
     (
         lambda: from_captum(captum.attr.IntegratedGradients, n_step=3),
@@ -114,7 +114,7 @@ WRONG = [
     (lambda: from_captum(lambda forward: forward, name="mine"), "mine should turn a forward"),
     (
         lambda: from_captum(captum.attr.IntegratedGradients, return_convergence_delta=True),
-        "it gave tuple",
+        "it returned tuple",
     ),
 ]
 

@@ -194,7 +194,7 @@ def test_without_embeddings_what_takes_them_is_not_asked(trained):
             return replace(super().read(documents), embedded=None)
 
     module = ModuleSubject(Bare(trained))
-    assert "shows no embeddings" in module.refuses("grounded")
+    assert "returns no embeddings" in module.refuses("grounded")
     assert set(ModuleSubject(Wrapped(trained)).measures) - set(module.measures) == {
         "gradient-x-input", "gradient-x-input-held", "gradient-norm"
     }  # fmt: skip
