@@ -29,9 +29,7 @@ _TRAINING = "Analyses that train"
 def analyse(
     name: Annotated[
         str,
-        typer.Argument(
-            help="Analysis, such as information:clusters=500; see `heedful list analyses`."
-        ),
+        typer.Argument(help="Analysis (`heedful list analyses`), as in information:clusters=500."),
     ],
     of: Annotated[
         list[str] | None,
@@ -72,7 +70,7 @@ def analyse(
 ) -> None:
     """Run another analysis from the papers: gradient flow, word scores, mutual information, …
 
-    `heedful list analyses` describes each one. With -o, the figures are saved as one page, the
+    To see them all, run `heedful list analyses`. With -o, the figures are saved as one page, the
     numbers as JSON and long tables as Parquet.
     """
     from dataclasses import replace

@@ -18,7 +18,7 @@ def explain(
     text: Annotated[str, typer.Argument(help="The text to explain.")],
     measure: Annotated[
         list[str] | None,
-        typer.Option(help="Importance measure, may be repeated; see `heedful list importances`."),
+        typer.Option(help="Importance measure (`heedful list importances`); may be repeated."),
     ] = None,
     audit: OfAudit = None,
     risk: Risk = 0.05,

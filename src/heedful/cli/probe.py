@@ -29,7 +29,7 @@ def shortcuts(
     text: TextColumn = None,
     label: LabelColumn = None,
     data_dir: DataDir = None,
-    seeds: Annotated[str, typer.Option(help="Seeds; each model is trained with each.")] = "1,2,3",
+    seeds: Annotated[str, typer.Option(help="Seeds to train each model with.")] = "1,2,3",
     tokens: Annotated[
         int | None, typer.Option(help="Number of default tokens to attend to. Default: 4.")
     ] = None,

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def reproduce(
-    paper: Annotated[str, typer.Argument(help="Such as sun-lu; see `heedful list papers`.")],
+    paper: Annotated[str, typer.Argument(help="Paper (`heedful list papers`), as in sun-lu.")],
     output: Annotated[
         Path | None,
         typer.Option(

@@ -45,18 +45,20 @@ def train(
         Path | None, _option("TOML file with tables text, model, training.", panel=_MODEL)
     ] = None,
     encoder: Annotated[
-        str | None, _option("Such as bilstm:hidden_size=64; see `heedful list`.", panel=_MODEL)
+        str | None, _option("Encoder (`heedful list encoders`), as in lstm:layers=2.", panel=_MODEL)
     ] = None,
     pretrained: Annotated[
         str | None,
         _option("Encoder to fine-tune: minilm, a folder or a hub name.", panel=_MODEL),
     ] = None,
-    alignment: Annotated[str | None, _option("Such as dot:scale=10.", panel=_MODEL)] = None,
+    alignment: Annotated[
+        str | None, _option("Alignment, as in dot:scale=10.", panel=_MODEL)
+    ] = None,
     projection: Annotated[
-        str | None, _option("Such as sparsegen:sparsity=0.5.", panel=_MODEL)
+        str | None, _option("Projection, as in sparsegen:sparsity=0.5.", panel=_MODEL)
     ] = None,
     pooling: Annotated[
-        str | None, _option("attention, or a baseline: mean, max, last.", panel=_MODEL)
+        str | None, _option("attention, or a baseline without it: mean, max, last.", panel=_MODEL)
     ] = None,
     vectors: Annotated[
         str | None, _option("File of word vectors (GloVe, .vec).", panel=_MODEL)
@@ -67,9 +69,11 @@ def train(
     dropout: Annotated[
         float | None, _option("Dropout on embeddings and on the context.", panel=_MODEL)
     ] = None,
-    recipe: Annotated[str | None, _option("Training recipe.", panel=_TRAINING)] = None,
+    recipe: Annotated[
+        str | None, _option("Recipe (`heedful list recipes`).", panel=_TRAINING)
+    ] = None,
     optimizer: Annotated[
-        str | None, _option("Such as adam:learning_rate=0.01.", panel=_TRAINING)
+        str | None, _option("Optimizer, as in adam:learning_rate=0.01.", panel=_TRAINING)
     ] = None,
     epochs: Annotated[int | None, _option("Maximum number of epochs.", panel=_TRAINING)] = None,
     learning_rate: Annotated[float | None, _option("Learning rate.", panel=_TRAINING)] = None,
@@ -80,7 +84,7 @@ def train(
         str | None, _option("none, or balanced: rare labels count more.", panel=_TRAINING)
     ] = None,
     seed: Annotated[int | None, _option("Seed of all random choices.", panel=_TRAINING)] = None,
-    device: Annotated[str, _option("auto, cpu, cuda or cuda:1.", panel=_TRAINING)] = "auto",
+    device: Annotated[str, _option("Device: auto, cpu, cuda or cuda:1.", panel=_TRAINING)] = "auto",
     split: Annotated[
         str | None, _option("words, or spaces for text already tokenized.", panel=_WORDS)
     ] = None,
