@@ -55,7 +55,7 @@ def test_true_is_not_taken_for_the_number_one():
         ({"training": {"patience": 0}}, "patience should be at least 1"),
         ({"model": {"pooling": "sum"}}, "[model] pooling should be 'attention' or 'mean'"),
         ({"model": {"encoder": "bilsmt"}}, "no encoder named 'bilsmt'. Did you mean 'bilstm'?"),
-        ({"model": {"dropout": 1.0}}, "dropout should lie in 0 to below 1"),
+        ({"model": {"dropout": 1.0}}, "dropout should be from 0 to below 1"),
         ({"text": {"max_words": 0}}, "max_words should be at least 1, not 0."),
         ({"text": {"min_documents": 0}}, "min_documents should be at least 1, not 0."),
     ],

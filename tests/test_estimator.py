@@ -144,7 +144,7 @@ def test_rare_labels_count_more_when_balanced():
     [
         ("one text", [1], "expected a list of texts, got one string"),
         (["a", 3], [0, 1], "texts should be strings; number 1 is 3"),
-        (["a", "b"], [0], "as many labels as texts"),
+        (["a", "b"], [0], "expected one label per text"),
         (["a", "b"], [0, None], "a label should be a word or a number; number 1 is None"),
         (["a", "b"], [0, float("nan")], "number 1 is nan"),
         (["a", "b"], [[0], [1]], "number 0 is [0]"),
@@ -171,7 +171,7 @@ def test_settings_may_be_numbers_of_numpy_and_paths(texts_and_labels, tmp_path: 
 
 @pytest.mark.parametrize("share", [-1.0, 1.0, float("nan")])
 def test_an_impossible_share_is_refused(texts_and_labels, share):
-    with pytest.raises(DataError, match="leave something to train on"):
+    with pytest.raises(DataError, match="leave documents to train on"):
         heedful.Classifier(dev_share=share).fit(*texts_and_labels)
 
 
@@ -196,7 +196,7 @@ def test_it_is_saved_and_loaded_by_the_names_of_hugging_face(fitted, planted, tm
     np.testing.assert_array_equal(loaded.predict_proba(texts), fitted.predict_proba(texts))
     assert loaded.explain(texts[0]).words == texts[0].split()
     assert heedful.audit(loaded, texts[:25], asked=["telling"]).answer("telling").tests
-    with pytest.raises(RunError, match="exists already"):
+    with pytest.raises(RunError, match="already exists"):
         fitted.save_pretrained(tmp_path / "run")
 
 

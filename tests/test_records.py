@@ -108,4 +108,4 @@ def test_a_file_that_does_not_fit_is_refused_with_its_path_and_what_to_do(tmp_pa
     )
     with pytest.raises(RunError) as error:
         folder.read_record("whole.json", Whole, schemas=[1], advice="Make it again.")
-    assert str(error.value) == (f"{path} has schema 2, and this version reads 1. Make it again.")
+    assert str(error.value) == (f"{path} has schema 2; this version reads 1. Make it again.")

@@ -63,7 +63,7 @@ def test_describe_is_the_inverse_of_make():
         ("polygon:corners", "options are written name:option=value, not 'corners'."),
         ("circle:size=2", "shape 'circle' has no options"),
         ({"corners": 3}, "shape: expected a 'name' and options"),
-        (3.5, "3.5 is no shape"),
+        (3.5, "3.5 is not a known shape"),
     ],
 )
 def test_a_wrong_spec_is_refused_with_a_sentence(spec, sentence):

@@ -62,10 +62,10 @@ def test_a_configuration_from_the_future_is_refused(tmp_path: Path):
 
 def test_folders_in_the_way_are_refused_with_advice(tmp_path: Path):
     finished(tmp_path / "run")
-    with pytest.raises(RunError, match=r"exists already\. Choose another folder"):
+    with pytest.raises(RunError, match=r"already exists\. Choose another folder"):
         RunFolder.new(tmp_path / "run")
     RunFolder.new(tmp_path / "begun").begin({})
-    with pytest.raises(RunError, match="continue it with --resume"):
+    with pytest.raises(RunError, match="resume it with --resume"):
         RunFolder.new(tmp_path / "begun")
     (tmp_path / "file").write_text("x")
     with pytest.raises(RunError, match="is a file"):
@@ -201,7 +201,7 @@ def test_what_a_killed_writer_left_is_no_content_and_is_removed_by_the_next(tmp_
         assert [path.name for path in tmp_path.iterdir()] == [storage.LOCK]
     assert list(tmp_path.iterdir()) == []
     (tmp_path / ".gitignore").write_text("")
-    with pytest.raises(RunError, match="exists already"):
+    with pytest.raises(RunError, match="already exists"):
         RunFolder.new(tmp_path)
 
 

@@ -99,8 +99,8 @@ def audit(
         if (loaded := of_anything(classifier, tokenizer, precision)) is not None:
             if deep is not None or judge is not None:
                 raise DataError(
-                    "judge is not for a Hugging Face model, audited as it is, and deep is only for "
-                    "the command line there: heedful audit hf:… --deep."
+                    "judge and deep are not available in Python for a Hugging Face model. For a "
+                    "deep audit use the command line: heedful audit hf:… --deep."
                 )
             loaded, documents, _ = loaded.with_labels_of(documents)
             subjects, _ = subjects_of(loaded, [readout])
@@ -113,7 +113,7 @@ def audit(
     if deep is not None:
         plan = replace(plan, settings=settings.deepened())
         if judge is not None:
-            raise DataError("a deep audit from Python judges by the model itself: drop `judge`.")
+            raise DataError("`judge` and `deep` cannot be combined in Python: drop `judge`.")
         with held(deep):
             twins = _train_twins(classifier, plan.settings, asked, Path(deep), training)
     if isinstance(classifier, Classifier):
@@ -232,12 +232,12 @@ def _train_twins(
     """The twins of a fitted classifier, which is kept beside them."""
     if not isinstance(classifier, Classifier) or training is None:
         raise DataError(
-            "a deep audit trains twins of a fitted heedful.Classifier: give the texts and labels "
-            "that it was fitted on as `training`."
+            "a deep audit retrains a fitted heedful.Classifier: give the texts and labels that it "
+            "was fitted on as `training`."
         )
     check_is_fitted(classifier)
     if classifier.trained_.original is not None:
-        raise DataError("a healed model has no twins to train: audit it without `deep`.")
+        raise DataError("a healed model cannot be retrained: audit it without `deep`.")
     task = classifier.task(*training)
     check_same_documents(classifier.trained_, task)
     run = folder / "itself"
@@ -245,7 +245,7 @@ def _train_twins(
         classifier.save(run)
     kept = Trained.load(run).model.state_dict()
     if any(not torch.equal(kept[n], p.cpu()) for n, p in classifier.model_.state_dict().items()):
-        raise DataError(f"{folder} holds twins of another classifier. Choose another folder.")
+        raise DataError(f"{folder} holds retrained models of another classifier. Choose another.")
     wanted = twins_wanted(settings, classifier.trained_.settings, asked)
     with JobLines() if classifier.show_progress else nullcontext() as watcher:
         return train_twins(
@@ -261,7 +261,7 @@ def _as_documents(
         documents, _ = read_object(documents, needs_labels=False)
     if isinstance(documents, Documents):
         if labels is not None:
-            raise DataError("these documents carry their labels: drop `labels`, or give texts.")
+            raise DataError("these documents have labels already: drop `labels`, or give texts.")
         return documents
     texts = as_texts(documents)
     known = [None] * len(texts) if labels is None else map(str, as_labels(texts, labels))

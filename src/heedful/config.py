@@ -103,14 +103,14 @@ def above(bound: int, **values: Number | None) -> None:
     """Refuse a value that does not lie above `bound`; None passes."""
     for name, value in values.items():
         if value is not None and not value > bound:
-            raise ConfigError(f"{name} should lie above {bound}, not {value}.")
+            raise ConfigError(f"{name} should be greater than {bound}, not {value}.")
 
 
 def within(lowest: int, bound: int, **values: Number | None) -> None:
     """Refuse a value outside lowest <= value < bound; None passes."""
     for name, value in values.items():
         if value is not None and not lowest <= value < bound:
-            raise ConfigError(f"{name} should lie in {lowest} to below {bound}, not {value}.")
+            raise ConfigError(f"{name} should be from {lowest} to below {bound}, not {value}.")
 
 
 def share(**values: Number | None) -> None:
@@ -217,6 +217,7 @@ def seconds_in(duration: str | float) -> float:
         duration = float(match[1]) * units[match[2]]
     if isinstance(duration, str) or not 0 < duration < math.inf:
         raise ConfigError(
-            f"a duration is a number and s, m or h (90s, 5m, 1h), not {duration!r:.60}."
+            f"a duration should be a number followed by s, m or h (90s, 5m, 1h), "
+            f"not {duration!r:.60}."
         )
     return float(duration)

@@ -291,7 +291,7 @@ def _numbered(texts: list[str], labels: Labels) -> tuple[list[Label], Int[ndarra
     try:
         classes = sorted(set(listed))
     except TypeError:
-        raise DataError("labels should be all words or all numbers, not some of each.") from None
+        raise DataError("labels should be all words or all numbers, not both.") from None
     place = {label: number for number, label in enumerate(classes)}
     return classes, np.array([place[label] for label in listed], dtype=np.int64)
 
@@ -317,7 +317,7 @@ def as_labels(texts: list[str], labels: object) -> list[Label]:
         listed.append(label)
     if len(texts) != len(listed):
         raise DataError(
-            f"as many labels as texts are needed; got {counted(len(texts), 'text')} "
+            f"expected one label per text; got {counted(len(texts), 'text')} "
             f"and {counted(len(listed), 'label')}."
         )
     return listed

@@ -81,7 +81,7 @@ class Registry(Mapping[str, Any], Generic[Member]):
             if member is registered or (inspect.isclass(registered) and type(member) is registered):
                 return name
         raise ConfigError(
-            f"{member!r} is no {self.noun}: give a name, a name with options "
+            f"{member!r} is not a known {self.noun}. Give a name, a name with options "
             f"or a registered member. Known: {', '.join(self._members)}."
         )
 

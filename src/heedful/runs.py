@@ -95,9 +95,9 @@ class RunFolder:
             advice = (
                 "Choose another folder."
                 if folder.is_finished or not folder.is_begun
-                else "It holds an unfinished run: continue it with --resume, or choose another."
+                else "It holds an unfinished run: resume it with --resume, or choose another."
             )
-            raise RunError(f"the output folder {path} exists already. {advice}")
+            raise RunError(f"the output folder {path} already exists. {advice}")
         return folder
 
     @classmethod
@@ -107,9 +107,9 @@ class RunFolder:
         if folder.path.is_file():
             raise RunError(f"{path} is a file. Expected a run folder made by `heedful train`.")
         if not folder.path.is_dir():
-            raise RunError(f"no run folder at {path}. `heedful train DATA -o {path}` makes one.")
+            raise RunError(f"no run folder at {path}. Create one: `heedful train DATA -o {path}`.")
         if not folder.is_begun:
-            raise RunError(f"{path} is not a run folder: it holds no {CONFIG}.")
+            raise RunError(f"{path} is not a run folder: it contains no {CONFIG}.")
         folder.read_config()
         if not folder.is_finished:
             is_healed = ORIGINAL in folder.read_config().get("data", {})
@@ -146,7 +146,7 @@ class RunFolder:
                 "documents, tokenizer=tokenizer)."
             )
         if not isinstance(schema, int):
-            raise RunError(f"{self.path / CONFIG} carries no schema number; it is not ours.")
+            raise RunError(f"{self.path / CONFIG} has no schema number: heedful did not write it.")
         if schema > SCHEMA:
             raise RunError(
                 f"{self.path / CONFIG} has schema {schema}, written by heedful "
@@ -190,7 +190,7 @@ class RunFolder:
         stored = self.read_json(name)
         if schemas and stored.get("schema") not in schemas:
             raise RunError(
-                f"{self.path / name} has schema {stored.get('schema')!r}, and this version reads "
+                f"{self.path / name} has schema {stored.get('schema')!r}; this version reads "
                 f"{' and '.join(map(str, schemas))}. {advice}"
             )
         if seals.OWN in stored and not seals.is_whole(stored):
@@ -323,7 +323,7 @@ class RunFolder:
         record, advice = self.read_json(PROVENANCE), "Copy the run again or train it again."
         known = record.get(seals.FILES)
         if not isinstance(known, dict):
-            raise RunError(f"{self.path / PROVENANCE} holds no checksums; it was changed.")
+            raise RunError(f"{self.path / PROVENANCE} has no checksums: it was changed. {advice}")
         if seals.OWN in record and not seals.is_whole(record):
             raise self._not_as_written(PROVENANCE, PROVENANCE, advice)
         self.check_seal(PROVENANCE, dict.fromkeys((*CHECKSUMMED, *known)), advice)

@@ -51,7 +51,9 @@ def verify(path: str | Path, signers: Path | None = None) -> list[Verified]:
     """
     folder = Path(path)
     if not folder.is_dir():
-        raise RunError(f"no folder at {path}. Expected a run, an audit, or a folder of some.")
+        raise RunError(
+            f"no folder at {path}. Expected a run, an audit, or a folder that contains them."
+        )
     found = [
         verify_one(place, name)
         for place in (folder, *sorted(one for one in folder.rglob("*") if one.is_dir()))
@@ -60,8 +62,8 @@ def verify(path: str | Path, signers: Path | None = None) -> list[Verified]:
     ]
     if not found:
         raise RunError(
-            f"{path} holds no finished run and no audit. `heedful train` and `heedful audit` make "
-            "them."
+            f"{path} contains no finished run and no audit. Create one with `heedful train` or "
+            "`heedful audit`."
         )
     return found if signers is None else [_with_signer(one, signers) for one in found]
 
@@ -98,7 +100,7 @@ def verify_one(folder: Path, name: str) -> Verified:
     if not isinstance(record.get(seals.FILES), dict) or (kind != "run" and not is_own_sealed):
         return Verified(
             folder, kind, 0, problem=f"{kind} without a seal: an earlier version wrote it, or the "
-            "seal was removed. Nothing can be said about changes.", record=name,
+            "seal was removed. Changes cannot be detected.", record=name,
         )  # fmt: skip
     found = list(seals.changes(folder, record))
     is_own_changed = is_own_sealed and not seals.is_whole(record)

@@ -165,7 +165,7 @@ def test_the_judge_is_the_run_that_was_named(words_only, pooled, pooled_run, une
     assert other.rows["right"] == own.rows["right"] == right(words_only, uneven).tolist()
     assert other.rows["judge_right"] == right(pooled, uneven).tolist()
     assert other.rows["judge_right"] != other.rows["right"]
-    assert other.notes[0].startswith(f"Judged by {pooled_run}. Right on whole texts: the model ")
+    assert other.notes[0].startswith(f"Judged by {pooled_run}. Accuracy on whole texts: the model ")
     assert own.notes[0].startswith("The model itself judged.")
 
 
@@ -197,7 +197,7 @@ def test_documents_without_a_known_label_are_refused(words_only, planted):
     strange = Documents([Document("some words", "sideways")])
     with pytest.raises(DataError, match=r"\(negative, positive\).* the first has sideways"):
         Deletion().analyse(words_only, strange, 0)
-    with pytest.raises(DataError, match="no document to delete words from"):
+    with pytest.raises(DataError, match="at least one document"):
         Deletion().analyse(words_only, Documents(), 0)
 
 
@@ -206,14 +206,14 @@ def test_a_judge_that_is_not_there_or_knows_other_labels_is_refused(words_only, 
         Deletion(judge="nowhere").analyse(words_only, planted.test, 0)
     three = Planted(classes=3, documents=60, neutral_vocabulary=20, evidence_vocabulary=3)()
     train(Task.from_corpus(three, {}), quick("embedding", 1)).save(tmp_path / "three")
-    with pytest.raises(ConfigError, match="the judge should know the same labels"):
+    with pytest.raises(ConfigError, match="the judge must have the same labels"):
         Deletion(judge=str(tmp_path / "three")).analyse(words_only, planted.test, 0)
 
 
 def test_a_model_without_attention_and_impossible_options_are_refused(pooled, planted):
     with pytest.raises(ConfigError, match=r"deletion is about attention .* pooling = 'mean'"):
         Deletion().analyse(pooled, planted.test, 0)
-    with pytest.raises(ConfigError, match="random words beside any measure"):
+    with pytest.raises(ConfigError, match="always includes random words"):
         Deletion(measure="random")
     with pytest.raises(ConfigError, match="k should be at least 1"):
         Deletion(k=(0, 5))

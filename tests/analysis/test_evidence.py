@@ -53,5 +53,5 @@ def test_where_weights_have_no_path_nothing_is_moved():
 
 def test_documents_without_marks_are_a_sentence(words_only):
     bare = Documents([Document("one two three", "positive")])
-    with pytest.raises(DataError, match="evidence looks at documents whose evidence is marked"):
+    with pytest.raises(DataError, match="evidence needs documents with marked evidence"):
         QUICK.analyse(words_only, bare, seed=0)

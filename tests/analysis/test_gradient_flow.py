@@ -158,7 +158,7 @@ def test_scores_and_numbers_beside_the_terms():
     [
         ({"encoder": "lstm:hidden_size=4"}, "another encoder"),
         ({"query": "text"}, "another encoder or query"),
-        ({"encoder": "affine", "alignment": "additive"}, "additive attention on a map"),
+        ({"encoder": "affine", "alignment": "additive"}, "additive attention with its own map"),
         ({"projection": projections.make("sparsemax")}, "other than softmax"),
     ],
 )

@@ -74,7 +74,7 @@ def test_mean_masks_are_distributions_for_each_arm_seed_and_label(probe):
 
 
 def test_the_sentence_tells_what_was_found(probe):
-    right = f"{probe.arms['learned'].accuracy.mean:.1%} right without seeing a word"
+    right = f"accuracy {probe.arms['learned'].accuracy.mean:.1%} without seeing a word"
     assert probe.conclusion.startswith(
         "On these documents a model can write the label into its attention pattern alone: " + right
     )
@@ -118,8 +118,8 @@ def test_intervals_are_over_seeds_as_well_as_documents():
         ({"seeds": ()}, "seeds should name at least one seed"),
         ({"seeds": (1, 1)}, "the same seed is given twice: 1, 1"),
         ({"mask": "sparsemax"}, "the mask should be softmax or k-hot"),
-        ({"mask": "k-hot:k=4"}, "k-hot with k = 4 takes all of 4 tokens"),
-        ({"tokens": 1}, "tokens should lie in 2 to below 65, not 1"),
+        ({"mask": "k-hot:k=4"}, "k-hot with k = 4 keeps all of 4 tokens"),
+        ({"tokens": 1}, "tokens should be from 2 to below 65, not 1"),
         ({"epochs": 0}, "epochs should be at least 1, not 0"),
     ],
 )
@@ -130,7 +130,7 @@ def test_settings_that_make_no_experiment_are_refused(changes, sentence):
 
 def test_one_label_or_no_test_documents_are_refused(task):
     none = Labelled([], np.zeros(0, dtype=np.int64))
-    with pytest.raises(DataError, match="there are no test documents"):
+    with pytest.raises(DataError, match="the probe needs test documents"):
         probe_shortcuts(replace(task, test=none))
     same = Labelled(task.train.texts, np.zeros_like(task.train.labels))
     with pytest.raises(DataError, match=r"every training document has the same label \(negative\)"):
@@ -165,30 +165,31 @@ def made_up(ordinary: float = 0.73, **arms: Finding) -> Probe:
 
 def test_where_learned_did_not_learn_the_sentence_claims_nothing_of_it():
     assert made_up(learned=arm(0.498, -0.001)).conclusion == (
-        "On these documents the arm called learned did not learn: 49.8% right, against 50.0% for "
-        "always answering the commonest label. So it cannot show whether a label passes through "
-        "the attention pattern. A classifier that reads the text gets 73.0% right. To find out "
-        "more, train longer (--epochs) or on more documents (--documents)."
+        "On these documents the arm called learned did not learn: accuracy 49.8%, against 50.0% "
+        "for always predicting the most common label. So it cannot show whether a label passes "
+        "through the attention pattern. A classifier that reads the text has accuracy 73.0%. To "
+        "find out more, train longer (--epochs) or on more documents (--documents)."
     )
     assert "reads the text learned nothing either" in made_up(ordinary=0.51).conclusion
 
 
 def test_another_row_in_which_the_label_passes_is_named_with_its_number():
     told = made_up(learned=arm(0.498, -0.001), random_pretrained=arm(0.696)).conclusion
-    assert "the arm called learned did not learn: 49.8% right" in told
-    assert "In other arms the label passes: random-pretrained (69.6% right)." in told
-    assert "no label was seen" not in told
+    assert "the arm called learned did not learn: accuracy 49.8%" in told
+    assert "In other arms the label passes: random-pretrained (accuracy 69.6%)." in told
+    assert "no label was found" not in told
     leaky = made_up(learned=arm(0.7), frozen=arm(0.6), random_pretrained=arm(0.65)).conclusion
     assert leaky.startswith("On these documents a model can write the label into its attention")
-    assert "brings it down to 65.0%" in leaky
-    assert leaky.endswith("In other arms the label passes: frozen (60.0% right).")
+    assert "lowers it to 65.0%" in leaky
+    assert leaky.endswith("In other arms the label passes: frozen (accuracy 60.0%).")
 
 
 def test_where_the_label_passes_the_sentence_says_how_often_it_is_right():
     told = made_up(learned=arm(0.7)).conclusion
     assert told.startswith(
-        "On these documents a model can write the label into its attention pattern alone: 70.0% "
-        "right without seeing a word, against 50.0% for always answering the commonest label; "
+        "On these documents a model can write the label into its attention pattern alone: "
+        "accuracy 70.0% without seeing a word, against 50.0% for always predicting the most common "
+        "label; "
     )
     # Too few documents of a label to ask what the weights tell: accuracy has to do.
     assert made_up(learned=arm(0.7, None)).conclusion == told
@@ -197,8 +198,8 @@ def test_where_the_label_passes_the_sentence_says_how_often_it_is_right():
 def test_beating_the_commonest_label_with_weights_that_tell_nothing_is_no_label_passing():
     told = made_up(learned=arm(0.6, -0.002)).conclusion
     assert told.startswith(
-        "On these documents no label was seen to pass through the attention pattern alone: 60.0% "
-        "right is more than 50.0% for always answering the commonest label, but the weights alone"
+        "On these documents no label was found in the attention pattern alone: accuracy 60.0% is "
+        "above 50.0% for always predicting the most common label, but the weights alone"
     )
 
 

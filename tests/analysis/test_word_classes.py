@@ -38,7 +38,7 @@ def test_means_leave_out_words_without_a_value():
 
 def test_a_corpus_without_polar_words_is_refused():
     nothing = np.array([], dtype=np.int64)
-    with pytest.raises(DataError, match="no word of the training documents is tied to a label"):
+    with pytest.raises(DataError, match="no word of the training documents belongs to a label"):
         words_by_kind(("0", "1"), TokenClasses((nothing, nothing), np.array([4])))
 
 

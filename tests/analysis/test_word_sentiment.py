@@ -99,7 +99,7 @@ def test_documents_without_a_gold_word_are_counted(words_only, labelled):
 
 
 def test_a_corpus_without_word_labels_is_refused(words_only, planted):
-    with pytest.raises(DataError, match="Expected token_labels beside each text"):
+    with pytest.raises(DataError, match="Expected token_labels for each text"):
         WordSentiment().analyse(words_only, planted.test, 0)
 
 
@@ -153,12 +153,12 @@ def test_a_file_of_tweets_gives_the_polarity_of_the_whole(tmp_path):
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        ((1, 11, 0, 9, "positive", "two words"), "in a text of 2 words; not from '0' to '9'"),
+        ((1, 11, 0, 9, "positive", "two words"), "in a text of 2 words; got '0' and '9'"),
         ((1, 11, 1, 0, "positive", "two words"), "not from '1' to '0'"),
         ((1, 11, "x", 0, "positive", "two words"), "not from 'x' to '0'"),
         ((1, 11, 0, 0, "happy", "two words"), "a polarity is positive, negative"),
         ((1, 11, 0, "positive", "two words"), "expected 6 cells between tabs"),
-        ((1, 11, 0, 0, "neutral", "two words"), "holds no positive or negative tweet"),
+        ((1, 11, 0, 0, "neutral", "two words"), "contains no positive or negative tweet"),
     ],
 )
 def test_bad_rows_are_refused_with_their_place(tmp_path, row, said):

@@ -139,7 +139,7 @@ def test_documents_of_one_word_are_left_out_and_counted(honest_model, corpus):
     found = audit(ClassifierSubject(honest_model.trained_), mixed, QUICK, asked=["decisive"])
     assert found.single_words == 1
     assert found.answers[0].tests[0].score.left_out == 1
-    with pytest.raises(DataError, match="one word only"):
+    with pytest.raises(DataError, match="only one word"):
         audit(ClassifierSubject(honest_model.trained_), mixed[20:], QUICK)
 
 
@@ -154,7 +154,7 @@ def test_the_python_front_door_audits_a_classifier(honest_model, corpus):
 
 def test_bad_requests_are_refused(honest_model, corpus):
     subject = ClassifierSubject(honest_model.trained_)
-    with pytest.raises(DataError, match="no document to audit on"):
+    with pytest.raises(DataError, match="no documents to audit on"):
         audit(subject, Documents())
     with pytest.raises(DataError, match="a label never seen in training: 'mixed'"):
         audit(subject, Documents([Document("a b", "mixed")]), QUICK)

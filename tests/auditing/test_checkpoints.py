@@ -74,7 +74,7 @@ def test_a_killed_audit_goes_on_to_the_same_result_without_asking_again(tmp_path
 
 def test_another_audit_may_not_go_on_with_it(tmp_path):
     PartsInFolder(tmp_path, {"model": "m", "seed": 1}).put(0, {})
-    with pytest.raises(RunError, match="begun with seed = 1, not 2"):
+    with pytest.raises(RunError, match="started with seed = 1, not 2"):
         PartsInFolder(tmp_path, {"model": "m", "seed": 2})
 
 

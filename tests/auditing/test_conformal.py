@@ -109,8 +109,9 @@ def test_too_few_documents_are_refused_with_the_number_that_is_needed(risk, docu
     rule = fit_rule(np.ones(documents - 1), np.zeros(documents - 1, dtype=bool), risk)
     assert rule.threshold is None
     assert rule.sentence == (
-        f"For single texts: show no picture. At most {100 * risk:g}% false takes an audit of at "
-        f"least {documents} documents with more than one word; this one has {documents - 1}."
+        f"For single texts: show no picture. To guarantee at most {100 * risk:g}% false "
+        f"pictures, an audit needs at least {documents} documents "
+        f"with more than one word; this one has {documents - 1}."
     )
 
 
@@ -118,10 +119,10 @@ def test_scores_that_say_nothing_show_nothing():
     rng = np.random.default_rng(0)
     rule = fit_rule(np.ones(300), rng.random(300) < 0.5, 0.05)
     assert rule.threshold is None
-    assert "No score tells 19 documents or more" in rule.sentence
+    assert "No score separates 19 documents or more" in rule.sentence
 
 
 @pytest.mark.parametrize("risk", [0.0, -0.1, 1.0, 7.0, float("nan")])
 def test_what_is_no_risk_is_refused(risk):
-    with pytest.raises(ConfigError, match="risk should lie"):
+    with pytest.raises(ConfigError, match="risk should be"):
         fit_rule(np.ones(30), np.zeros(30, dtype=bool), risk)

@@ -128,7 +128,7 @@ def test_what_is_no_interval_is_refused(text):
 
 @pytest.mark.parametrize("text", ["x:[a,1]", "x:[0,nan]", "x:[--1,]"])
 def test_ends_that_are_no_numbers_are_refused(text):
-    with pytest.raises(DataError, match="the ends of an interval are numbers or nothing"):
+    with pytest.raises(DataError, match="the ends of an interval should be numbers or empty"):
         Within.parse(text)
 
 

@@ -14,7 +14,8 @@ from tests.readouts.tiny import fine_tuned
 
 TEXT = "Worda wordb GOOD wordc, wordd."
 LACKS_INSIDE = (
-    "^a Hugging Face model gives no contribution, which needs the inside of a heedful classifier. "
+    "^a Hugging Face model has no contribution, which needs the internals of a heedful "
+    "classifier. "
     "Available: attention, leave-one-out, "
 )
 
@@ -106,9 +107,9 @@ def test_what_cannot_be_explained_is_refused_in_a_sentence(pair):
         heedful.explain({}, TEXT)
     with pytest.raises(ConfigError, match=LACKS_INSIDE):
         heedful.explain(pair, TEXT, ["contribution"])
-    with pytest.raises(ConfigError, match=r"^a measure of your own looks inside a fitted"):
+    with pytest.raises(ConfigError, match=r"^your own measures need a fitted"):
         heedful.explain(pair, TEXT, [lambda model, batch, target: None])
-    with pytest.raises(DataError, match="holds no words"):
+    with pytest.raises(DataError, match="contains no words"):
         heedful.explain(pair, "  ")
 
 

@@ -34,12 +34,12 @@ def test_a_folder_says_how_far_its_audit_has_come(tmp_path: Path, files, state):
     assert (folder.is_begun, folder.is_done) == (state == "begun", state == "done")
     if state == "new":
         assert folder.check(resume=False) == ""
-        assert "so a new one begins" in folder.check(resume=True)
+        assert "so a new one is started" in folder.check(resume=True)
         return
-    with pytest.raises(RunError, match="--resume" if state == "begun" else "exists already"):
+    with pytest.raises(RunError, match="--resume" if state == "begun" else "already exists"):
         folder.check(resume=False)
     if state == "other":
-        with pytest.raises(RunError, match="exists already"):
+        with pytest.raises(RunError, match="already exists"):
             folder.check(resume=True)
     else:
         assert folder.check(resume=True) == ""

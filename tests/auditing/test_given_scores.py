@@ -103,11 +103,11 @@ def _is_good(texts: list[str]) -> list[bool]:
 def test_documents_without_scores_are_left_out_and_counted(subject):
     texts = documents().texts
     given = [row(text, lambda w: 1.0) for text in texts[:30]]
-    with pytest.warns(DataWarning, match="10 documents left out: without given scores"):
+    with pytest.warns(DataWarning, match="10 documents left out: no given scores"):
         audit = heedful.audit(subject, documents(), SETTINGS, ["telling"], attributions=given)
     assert audit.documents == 30
     assert audit.about["left_out_unscored"] == 10
-    with pytest.raises(DataError, match="none of 40 documents has the text of one with given"):
+    with pytest.raises(DataError, match="none of 40 documents matches a text with given"):
         heedful.audit(subject, documents(), attributions=[row("another text", lambda w: 1.0)])
 
 

@@ -32,7 +32,7 @@ def test_a_share_of_nothing_is_no_share():
 
 def test_points_of_another_schema_are_refused_in_a_sentence():
     with pytest.raises(
-        RunError, match="operating points of schema 99, and this version reads 1 and 2"
+        RunError, match="operating points have schema 99; this version reads 1 and 2"
     ):
         OperatingPoints.from_dict({**POINTS.to_dict(), "schema": 99})
 
@@ -114,7 +114,7 @@ def test_a_test_says_its_cut_and_how_often_it_is_right(point, sentence):
     [
         (
             POINTS.verdict,
-            "Of models with a known answer, of kinds that the cuts were made without: liars passed "
+            "On models with a known answer, of kinds not used to set the cuts: liars passed "
             "2% (0% to 6%) of 30; honest ones refused 5% (1% to 11%) of 20.",
         ),
         (
@@ -129,7 +129,9 @@ def test_a_test_says_its_cut_and_how_often_it_is_right(point, sentence):
 )
 def test_the_record_of_the_verdict_says_what_is_known_of_it(found, sentence):
     record = OperatingPoints((), {"version": "x"}, found).track_record
-    scope = "Rates are of small models on planted evidence that clearly lie or clearly do not: "
+    scope = (
+        "The rates are for small models with planted evidence that clearly lie or clearly do not. "
+    )
     assert record.startswith(f"{sentence} {scope}".lstrip())
     assert "docs/calibration.md" in record
 

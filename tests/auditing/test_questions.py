@@ -134,7 +134,7 @@ def test_leaks_are_not_asked_for_where_the_model_knows_no_more_than_the_length(p
     )
     unlabelled = Documents(Document(text) for text in plain_documents.texts[:40])
     found = audit(a_subject(POINTS), unlabelled, QUICK)
-    assert why_no_mask_only_accuracy(found) == "not asked: no audited document carries a label"
+    assert why_no_mask_only_accuracy(found) == "not asked: no audited document has a label"
 
 
 def test_the_four_cells_of_erased_weights_hold_every_document(words_only, corpus):
@@ -180,13 +180,13 @@ def test_what_may_be_shown_instead_is_said_in_a_sentence():
     ranked, chosen = (better, level, attention, chance), (row("leave-one-out", 0.06),)
     sentence = what_instead(ranked, chosen, "may-not", 0.15)
     assert sentence == (
-        "What may be shown instead: leave-one-out (by itself also: ablation): chosen on other "
+        "What may be shown instead: leave-one-out (alone also: ablation): chosen on other "
         "documents, its picture is false on 6% of the documents (1% to 11%), where attention's is "
         "false on 40%."
     )
     assert "also" not in what_instead((better, attention, chance), chosen, "may-not", 0.15)
     nothing = what_instead(ranked, (), "may-not", 0.05)
-    assert nothing.startswith("No measure of importance may be shown instead: of none is")
+    assert nothing.startswith("No measure of importance may be shown instead: none is")
     by_chance = (row("leave-one-out", 0.2, verdict="may-not"),)
     assert what_instead(ranked, by_chance, "may-not", 0.15).startswith("No measure of importance")
     allowed = what_instead((better, attention, chance), chosen, "may", 0.15)

@@ -110,12 +110,12 @@ def test_json_holds_no_number_that_json_lacks():
 
 
 def test_what_is_no_audit_is_refused_in_a_sentence(found, tmp_path):
-    with pytest.raises(RunError, match=r"holds no audit: audit\.json is missing"):
+    with pytest.raises(RunError, match=r"contains no audit: audit\.json is missing"):
         Audit.load(tmp_path)
     found.save(tmp_path / "a")
     stored = json.loads((tmp_path / "a/audit.json").read_text())
     seal(tmp_path / "a", {**stored, "schema": 99})
-    with pytest.raises(RunError, match="schema 99, and this version reads"):
+    with pytest.raises(RunError, match="schema 99; this version reads"):
         Audit.load(tmp_path / "a")
     answers = stored.pop("answers")
     seal(tmp_path / "a", stored)

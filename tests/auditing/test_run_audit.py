@@ -81,7 +81,7 @@ def test_python_can_sample_and_keep_to_a_time_as_the_command_line_can(classifier
     assert prepared.run().texts == found.texts
     within = heedful.audit(classifier, corpus.test, QUICK, ["decisive"], budget="10m")
     assert within.documents == len(corpus.test)
-    with pytest.raises(ConfigError, match="a duration is a number and s, m or h"):
+    with pytest.raises(ConfigError, match="a duration should be a number followed by s, m or h"):
         heedful.audit(classifier, corpus.test, budget="soon")
     with pytest.raises(ConfigError, match="sample should be at least 1, not 0"):
         heedful.audit(classifier, corpus.test, sample=0)
@@ -127,8 +127,8 @@ def test_a_question_that_needs_labels_says_how_many_there_are(classifier, corpus
     (why, *_) = heedful.audit(classifier, some, QUICK, ["leak-free"]).evidence["facts"]
     assert why["name"] == "mask-only accuracy"
     assert why["note"] == (
-        "not asked: it needs at least 5 documents of each of two labels; the commonest label has "
+        "not asked: it needs at least 5 documents of each of two labels; the most common label has "
         "24, the next 0"
     )
     (why, *_) = heedful.audit(classifier, some.texts, QUICK, ["leak-free"]).evidence["facts"]
-    assert why["note"] == "not asked: no audited document carries a label"
+    assert why["note"] == "not asked: no audited document has a label"

@@ -71,5 +71,5 @@ def test_a_process_that_finds_the_folder_but_no_request_yet_begins_it(tmp_path: 
     (tmp_path / runs.PARTS).mkdir()
     parts = PartsInFolder(tmp_path, {"model": "a"})
     parts.put(0, {})
-    with pytest.raises(RunError, match="begun with model = a, not b"):
+    with pytest.raises(RunError, match="started with model = a, not b"):
         PartsInFolder(tmp_path, {"model": "b"})

@@ -90,8 +90,8 @@ def test_a_low_score_is_a_reason_with_its_numbers(audited):
     # Without one, two and three words attention makes 0, 1 and 1 of the fall, the best 1, 1 and 1.
     assert not found.is_shown
     assert found.why == (
-        "The words with the most weight matter 67% as much as the best words; it takes more than "
-        "90%."
+        "The words with the most weight matter 67% as much as the best words; the rule requires "
+        "more than 90%."
     )
 
 
@@ -228,7 +228,7 @@ def test_a_text_without_a_known_word_is_like_none_that_was_audited(audited):
     known = OfFewWords(plain.predict, plain.attend, plain.classes)
     strange, ordinary = Withholding.by_audit(audited, known).decide(["zzz", f"great {FILLERS}"])
     assert (strange.is_shown, ordinary.is_shown) == (False, True)
-    assert "holds no word that the model knows" in strange.why
+    assert "contains no word that the model" in strange.why
 
 
 def test_a_trained_model_tells_texts_of_unknown_words(classifiers, planted):

@@ -66,7 +66,7 @@ def test_a_folder_without_a_calibration_is_refused_in_a_sentence(tmp_path: Path)
 
 def test_a_calibration_of_another_schema_is_refused_in_a_sentence(tmp_path: Path):
     (tmp_path / RECORD).write_text(json.dumps({"schema": 7}))
-    with pytest.raises(RunError, match=r"has schema 7, and this version reads 2\. Make it again"):
+    with pytest.raises(RunError, match=r"has schema 7; this version reads 2\. Create it again"):
         Calibration.load(tmp_path)
 
 

@@ -50,7 +50,7 @@ def test_dot_products_are_told_and_written(heedful, word_run, tmp_path):
     assert "https://" not in page
     again = heedful("analyse", "dot-products", word_run, "-o", tmp_path / "out")
     assert again.code == 2
-    assert "exists already" in again.err
+    assert "already exists" in again.err
 
 
 @pytest.mark.parametrize(
@@ -124,8 +124,8 @@ def test_iterations_reads_the_history_of_a_run(heedful, word_run, tmp_path):
     ("arguments", "said"),
     [
         (["dot-product"], "no analysis named 'dot-product'. Did you mean 'dot-products'?"),
-        (["dot-products"], "asked like this: heedful analyse dot-products RUN."),
-        (["word-scores", "run"], "heedful analyse word-scores RUN DATA."),
+        (["dot-products"], "expected `heedful analyse dot-products RUN`."),
+        (["word-scores", "run"], "heedful analyse word-scores RUN DATA`."),
         (["gradient-flow"], "heedful analyse gradient-flow DATA."),
         (["label-imbalance", "x"], "heedful analyse label-imbalance."),
         (["dot-products", "run", "--epochs", "3"], "--epochs is for analyses that train"),
@@ -156,14 +156,14 @@ def test_statistics_of_a_corpus_are_told(heedful, tmp_path):
     assert sum(row["share"] for row in labels) == pytest.approx(1)
     refused = heedful("analyse", "statistics", "planted:documents=200", "--encoder", "affine")
     assert refused.code == 2
-    assert "--encoder is for analyses that train; statistics looks at documents" in refused.err
+    assert "--encoder is for analyses that train; statistics analyses documents" in refused.err
 
 
 def test_statistics_do_not_look_at_a_cell(heedful, tmp_path):
     (tmp_path / "grid.toml").write_text('data = "planted"\nanalyse = ["statistics"]\n')
     answer = heedful("sweep", tmp_path / "grid.toml", "-o", tmp_path / "swept")
     assert answer.code == 2
-    assert "statistics looks at documents alone, so it cannot look at a cell" in answer.err
+    assert "statistics analyses documents only, so it cannot analyse a cell" in answer.err
 
 
 def test_attention_mass_is_told_of_a_run_and_of_a_hugging_face_model(heedful, word_run, tmp_path):
@@ -181,4 +181,4 @@ def test_attention_mass_is_told_of_a_run_and_of_a_hugging_face_model(heedful, wo
     assert "\nspecial pieces " in of_bert.out
     refused = heedful("analyse", "information", f"hf:{tmp_path / 'bert'}", data)
     assert refused.code == 2
-    assert "information looks at a run of heedful" in refused.err
+    assert "information needs a run folder" in refused.err

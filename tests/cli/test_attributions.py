@@ -78,8 +78,8 @@ def test_what_cannot_be_served_is_refused_before_anything_is_computed(heedful, s
     Path("s.jsonl").write_text(json.dumps({"text": "a", "words": ["a"], "scores": [1.0]}))
     answer = heedful("audit", f"hf:{saved}", documents, "--attributions", "s.jsonl", *unasked[2:])
     assert answer.code == 2
-    assert "--attributions are judged by telling: ask it too." in answer.err
+    assert "--attributions are judged by the question telling: add --ask telling." in answer.err
     answer = heedful("predict", f"hf:{saved}", "a text", "--measure", "attention")
-    assert "--measure and --format go with --attributions." in answer.err
+    assert "--measure and --format need --attributions." in answer.err
     answer = heedful("predict", f"hf:{saved}", "a text", "--attributions", "scores.csv")
     assert "files of the format table end in .jsonl or .parquet" in answer.err

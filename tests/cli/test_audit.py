@@ -105,7 +105,7 @@ def test_only_the_test_part_of_a_trained_file_is_audited(heedful, run, data):
     assert found["about"]["left_out_trained_on"] == 480
     assert found["about"]["left_out_dev"] == 60
     everyone = heedful("audit", run, data, "--include-trained", "--ask", "decisive")
-    assert "of them trained on, so this says little about new text" in everyone.out
+    assert "of them used in training, so this says little about new text" in everyone.out
 
 
 def test_a_file_of_training_documents_alone_is_refused(heedful, run, data):
@@ -131,14 +131,17 @@ def test_accuracy_on_the_sample_is_shown_beside_that_on_the_test_part(heedful, r
     [
         (["none.csv"], "no such file or folder"),
         (["DATA", "--ask", "decisiv"], "no question named 'decisiv'. Did you mean 'decisive'?"),
-        (["DATA", "--fail-on", "may"], "--fail-on takes may-not or not-safe, not 'may'."),
+        (["DATA", "--fail-on", "may"], "--fail-on must be may-not or not-safe, not 'may'."),
         (["DATA", "--documents", "0"], "documents should be at least 1, not 0."),
         (["DATA", "--seed", "-1"], "seed should be at least 0, not -1."),
-        (["DATA", "--budget", "5"], "a duration is a number and s, m or h (90s, 5m, 1h), not '5'."),
-        (["DATA", "--budget", "0s"], "a duration is a number and s, m or h"),
+        (
+            ["DATA", "--budget", "5"],
+            "a duration should be a number followed by s, m or h (90s, 5m, 1h), not '5'.",
+        ),
+        (["DATA", "--budget", "0s"], "a duration should be a number followed by s, m or h"),
         (["DATA", "--judge", "nowhere"], "no run folder at nowhere"),
-        (["DATA", "--resume"], "--resume resumes what is kept in a folder: give it with -o."),
-        (["DATA", "--resume", "-o", "."], "the output folder . exists already."),
+        (["DATA", "--resume"], "--resume needs the folder of the interrupted audit: give it with"),
+        (["DATA", "--resume", "-o", "."], "the output folder . already exists."),
     ],
 )
 def test_bad_requests_are_refused(heedful, run, data, arguments, sentence):
@@ -151,7 +154,7 @@ def test_a_run_without_attention_is_refused(heedful, data):
     heedful("train", data, "-o", "mean", "--pooling", "mean", "--epochs", "1")
     answer = heedful("audit", "mean", data)
     assert answer.code == 2
-    assert "an audit asks about attention, and this classifier has none" in answer.err
+    assert "an audit needs attention, and this classifier has none" in answer.err
 
 
 def test_an_audit_that_broke_off_is_resumed_to_the_same_answer(heedful, run, marked, monkeypatch):
@@ -164,9 +167,9 @@ def test_an_audit_that_broke_off_is_resumed_to_the_same_answer(heedful, run, mar
         assert heedful("audit", run, marked, *ask, "-o", "audit").code == 3
     assert list(Path("audit/parts").glob("*.safetensors"))
     refused = heedful("audit", run, marked, *ask, "-o", "audit")
-    assert "audit holds an unfinished audit: continue it with --resume" in refused.err
+    assert "audit holds an unfinished audit: resume it with --resume" in refused.err
     other = heedful("audit", run, marked, *ask, "-o", "audit", "--resume", "--seed", "5")
-    assert "audit holds an audit begun with seed = 0, not 5" in other.err
+    assert "audit holds an audit started with seed = 0, not 5" in other.err
     resumed = heedful("audit", run, marked, *ask, "-o", "audit", "--resume", "--json")
     assert resumed.out == whole
 
@@ -175,7 +178,7 @@ def test_an_audit_that_was_not_begun_begins_and_one_that_is_done_says_so(heedful
     ask = ("audit", run, marked, "--ask", "decisive", "--documents", "20", "-o", "audit")
     new = heedful(*ask, "--resume", "--json")
     assert new.code == 0, new.err
-    assert "note: there is no unfinished audit at audit, so a new one begins" in new.err
+    assert "note: there is no unfinished audit at audit, so a new one is started" in new.err
     files = {path.name: path.stat().st_mtime_ns for path in Path("audit").iterdir()}
     assert sorted(files) == ["audit.json", "per_example.parquet", "report.html", "request.json"]
     done = heedful(*ask, "--resume", "--json")
@@ -185,12 +188,12 @@ def test_an_audit_that_was_not_begun_begins_and_one_that_is_done_says_so(heedful
     assert files == {path.name: path.stat().st_mtime_ns for path in Path("audit").iterdir()}
     other = heedful(*ask, "--resume", "--seed", "5")
     assert other.code == 2
-    assert "audit holds an audit begun with seed = 0, not 5" in other.err
+    assert "audit holds an audit started with seed = 0, not 5" in other.err
     assert heedful(*ask, "--resume", "--fail-on", "not-safe").code == 1
     Path("audit/request.json").unlink()
     unknown = heedful(*ask, "--resume")
     assert unknown.code == 2
-    assert "a finished audit that does not say what was asked of it" in unknown.err
+    assert "a finished audit without a record of its request" in unknown.err
 
 
 def test_a_budget_leaves_a_sample_and_says_how_much_wider_intervals_are(heedful, run, data):
@@ -236,8 +239,8 @@ def test_comparisons_that_cannot_be_made_are_refused(heedful, run, marked):
     assert "the same folder is given twice" in heedful("compare", run, run).err
     answer = heedful("compare", run)
     assert answer.code == 2
-    assert "holds no audit. Name the documents with --data to audit it now." in answer.err
+    assert "contains no audit. Give documents with --data to audit it now." in answer.err
     heedful("audit", run, marked, "-o", "a", "--ask", "decisive")
     heedful("audit", run, marked, "-o", "b", "--ask", "decisive", "--documents", "10")
     assert "different documents (60 and 10)" in heedful("compare", "a", "b").err
-    assert "two audits at least are needed" in heedful("compare", "a").err
+    assert "a comparison needs at least two audits" in heedful("compare", "a").err

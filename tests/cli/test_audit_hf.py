@@ -47,7 +47,7 @@ def test_readings_are_audited_side_by_side_and_a_sentence_sums_them_up(heedful, 
     assert "needed: not asked: it needs retrained models" in answer.out
     assert "hold for all 9 readings together" in answer.out
     assert "tests are judged" in answer.out
-    assert "Rates are of small models on planted evidence" in answer.out
+    assert "The rates are for small models with planted evidence" in answer.out
     assert lines[-3].startswith("No reading of this model's attention may be shown so far: ")
     ranked = json.loads(Path("audit/readings.json").read_text())
     assert len(ranked["ranking"]) == 9
@@ -86,7 +86,7 @@ def test_memory_that_ran_short_is_told_everywhere(heedful, saved, documents, mon
 
     ask = ("audit", f"hf:{saved}", documents, "--ask", "leak-free", "--readout", "last-cls")
     ask = (*ask, "--readout", "mean-layers", "--documents", "8", "--precision", "fp32")
-    note = "memory ran short, so some texts were read in smaller batches"
+    note = "memory was low, so some texts were read in smaller batches"
     assert "memory ran short" not in heedful(*ask).err
     monkeypatch.setattr(kind, "forward", scarce)
     answer = heedful(*ask, "-o", "audit")
@@ -118,7 +118,7 @@ def test_a_killed_audit_goes_on(heedful, saved, documents, monkeypatch):
     monkeypatch.setattr(TransformerSubject, "read", read)
     assert heedful(*ask, "-o", "audit").code == 2
     other = heedful(*ask, "-o", "audit", "--resume", "--seed", "1")
-    assert "begun with seed = 0, not 1" in other.err
+    assert "started with seed = 0, not 1" in other.err
     answer = heedful(*ask, "-o", "audit", "--resume")
     assert answer.code == 0, answer.err
     assert answer.out.replace("audit/report", "whole/report") == whole
@@ -128,7 +128,7 @@ def test_a_killed_audit_goes_on(heedful, saved, documents, monkeypatch):
     assert "audit is finished already; nothing to do." in again.err
     assert again.out == answer.out
     swapped = (*ask[:-1], "value-norm", "-o", "audit", "--resume")
-    assert "begun with readings = ['last-cls', 'rollout']" in heedful(*swapped).err
+    assert "started with readings = ['last-cls', 'rollout']" in heedful(*swapped).err
 
 
 CODE = """
@@ -272,22 +272,22 @@ def large_tokenizer() -> Path:
 
 
 BAD = {
-    "empty holds no Hugging Face model: config.json is missing": no_model,
+    "empty contains no Hugging Face model: config.json is missing": no_model,
     "writer is a generative model (GPT2LMHeadModel)": generative,
     "bare is a BertModel, without a classifier on top": without_head,
     "the weights of half lack classifier.bias, classifier.weight: they": without_classifier,
-    "alone holds no tokenizer: save it beside the model": lambda: save(
+    "alone contains no tokenizer. Save it there with": lambda: save(
         "Bert", "alone", tokenizer=False
     ),
     "the documents have bad, good, the model one, two, three": other_labels,
     "the weights in pickled are pickled": pickled,
     "the model shows no attention": no_attention,
-    "one number per text; expected two classes": lambda: save("Bert", "line", num_labels=1),
-    "gives each label a probability of its own": lambda: save(
+    "one number per text. Expected two classes": lambda: save("Bert", "line", num_labels=1),
+    "is a multi-label classifier": lambda: save(
         "Bert", "many", problem_type="multi_label_classification"
     ),
-    "the tokenizer knows 54 pieces and the model 16": large_tokenizer,
-    "nobody/nothing is no folder here, and its config cannot be had": lambda: "nobody/nothing",
+    "the tokenizer has 54 pieces and the model 16": large_tokenizer,
+    "nobody/nothing is not a local folder, and its config cannot be": lambda: "nobody/nothing",
     "no such folder: ./nowhere": lambda: "./nowhere",
 }
 
@@ -303,12 +303,12 @@ def test_bad_input_is_a_sentence(heedful, documents, sentence, monkeypatch):
 
 def test_options_that_do_not_go_together_are_refused(heedful, saved, documents):
     for options, sentence in (
-        (("--cores", "2"), "--cores: not for a Hugging Face model"),
-        (("--train", "sst2"), "--train, --cores and --memory go with --deep"),
-        (("--judge", "other"), "--judge: not for a Hugging Face model"),
+        (("--cores", "2"), "not available for a Hugging Face model: --cores."),
+        (("--train", "sst2"), "--train, --cores and --memory need --deep"),
+        (("--judge", "other"), "not available for a Hugging Face model: --judge."),
         (("--readout", "last"), "no readout named 'last'. Did you mean 'last-cls'?"),
         (("--readout", "head:layer=9"), "no layer 9: the model has 2 layers"),
-        (("--heads", "--ask", "agreeing"), "--heads ranks by telling"),
+        (("--heads", "--ask", "agreeing"), "--heads ranks by the question telling"),
     ):
         answer = heedful("audit", f"hf:{saved}", documents, *options)
         assert answer.code == 2
@@ -345,7 +345,7 @@ def test_a_deep_audit_of_all_documents_says_why_no_judge_is_trained(heedful, sav
 def test_readouts_go_with_hugging_face_models_only(heedful, documents):
     answer = heedful("audit", "run", documents, "--readout", "rollout")
     assert answer.code == 2
-    assert "--readout and --heads go with hf:" in answer.err
+    assert "--readout and --heads need hf:" in answer.err
 
 
 @pytest.mark.filterwarnings("ignore:.*torch.jit.script.*:DeprecationWarning")
@@ -383,7 +383,7 @@ def test_a_tokenizer_that_keeps_no_word_of_the_texts_ends_in_a_sentence(heedful,
     ask = ("--ask", "decisive", "--ask", "telling", "--readout", "last-cls")
     answer = heedful("audit", "hf:random", documents, *ask)
     assert answer.code == 2
-    assert "every document has one word only" in answer.err
+    assert "every document has only one word" in answer.err
 
 
 def test_a_model_whose_embeddings_cannot_be_followed_is_judged_by_deletions(heedful, documents):
@@ -400,8 +400,8 @@ def test_a_model_whose_embeddings_cannot_be_followed_is_judged_by_deletions(heed
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"problem_type": "multi_label_classification"}, "each label a probability of its own"),
-        ({"num_labels": 1}, "gives one number per text; expected two classes or more"),
+        ({"problem_type": "multi_label_classification"}, "is a multi-label classifier"),
+        ({"num_labels": 1}, "predicts one number per text. Expected two classes or more"),
     ],
 )
 def test_heads_for_many_labels_or_a_number_are_refused_in_a_sentence(

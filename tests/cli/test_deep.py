@@ -61,4 +61,4 @@ def test_what_deep_lacks_is_said_before_anything_is_trained(heedful, trained, do
     assert not Path("out").exists()
     alone = heedful("audit", trained, "moved.csv", "--cores", "2")
     assert alone.code == 2
-    assert "go with --deep" in alone.err
+    assert "need --deep" in alone.err

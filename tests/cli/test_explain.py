@@ -34,7 +34,7 @@ def test_measures_can_be_chosen_and_json_has_them(heedful, run):
     ("arguments", "sentence"),
     [
         (["x", "--measure", "atention"], "no importance measure named 'atention'. Did you mean"),
-        (["  "], "the text holds no words"),
+        (["  "], "the text contains no words"),
     ],
 )
 def test_bad_requests_are_refused(heedful, run, arguments, sentence):
@@ -106,7 +106,7 @@ def test_a_withheld_heat_map_is_replaced_by_the_reason_unless_it_is_asked_for(
 def test_the_audit_of_a_run_is_found_beside_it_and_named(heedful, run, audited):
     answer = heedful("explain", run, ANSWERED, "--json")
     assert isinstance(json.loads(answer.out)["shown"], bool)
-    assert f"note: by the audit {audited}" in answer.err
+    assert f"note: using the audit {audited}" in answer.err
 
 
 def test_without_an_audit_nothing_is_said_about_showing(heedful, run):
@@ -130,15 +130,15 @@ def test_an_audit_of_another_model_or_of_an_earlier_version_is_refused(
     assert "has no rule for single texts: it was made by an earlier version" in answer.err
     answer = heedful("explain", run, ANSWERED, "--audit", tmp_path / "nowhere")
     assert answer.code == 2
-    assert "holds no audit" in answer.err
+    assert "contains no audit" in answer.err
 
 
 def test_a_smaller_risk_takes_more_documents(heedful, run, audited):
     answer = heedful("explain", run, ANSWERED, "--audit", audited, "--risk", "0.01")
-    assert "At most 1% false takes an audit of at least 99 documents" in answer.out
+    assert "an audit needs at least 99 documents" in answer.out
     answer = heedful("explain", run, ANSWERED, "--audit", audited, "--risk", "0")
     assert answer.code == 2
-    assert "risk should lie above 0, not 0.0" in answer.err
+    assert "risk should be greater than 0, not 0.0" in answer.err
 
 
 def test_a_text_is_explained_by_a_transformer_with_the_measures_that_it_has(heedful, saved):
@@ -178,7 +178,7 @@ def test_a_readout_is_refused_for_a_run_and_an_unknown_measure_for_a_transformer
 ):
     answer = heedful("explain", run, "a b", "--readout", "rollout")
     assert answer.code == 2
-    assert "--readout goes with hf:FOLDER_OR_NAME." in answer.err
+    assert "--readout needs hf:FOLDER_OR_NAME." in answer.err
     answer = heedful("explain", f"hf:{saved}", "a b", "--measure", "contribution")
     assert answer.code == 2
     assert "a Hugging Face model gives no contribution" in answer.err

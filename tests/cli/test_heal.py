@@ -32,7 +32,7 @@ def test_a_model_is_healed_and_the_run_predicts_explains_and_is_audited(heedful,
     assert answer.code == 0, answer.err
     kept, accuracy, place, audit = answer.out.splitlines()
     assert kept.startswith("decisions kept: ")
-    assert "of 12 texts that were kept aside; 95% interval" in kept
+    assert "of 12 texts that were held out; 95% interval" in kept
     assert accuracy.startswith("accuracy: 100.0% by the model, ")
     assert place == "saved in run"
     assert audit == "audit it: heedful audit run labelled.jsonl -o run-audit"
@@ -49,12 +49,12 @@ def test_a_model_is_healed_and_the_run_predicts_explains_and_is_audited(heedful,
     audited = heedful("audit", "run", labelled, "--ask", "telling")
     assert audited.code == 0, audited.err
     assert "attention disagrees with the model that decides" in audited.out
-    assert "planted decides; audited are the decisions of the attention head" in audited.err
+    assert "planted decides; the audit tests the decisions of the attention head" in audited.err
     judged = heedful("audit", "run", labelled, "--ask", "telling", "--judge", "original")
     assert judged.code == 0, judged.err
     refused = heedful("audit", "run", labelled, "--deep", "-o", "deep")
     assert refused.code == 2
-    assert "a healed run learnt from the decisions of planted" in refused.err
+    assert "a healed run learned from the decisions of planted" in refused.err
 
 
 def test_texts_need_no_labels(heedful, saved, texts):
@@ -74,7 +74,7 @@ def test_a_finished_run_is_not_made_again(heedful, saved, texts):
     assert again.out == made.out
     refused = heedful("heal", f"hf:{saved}", texts, "-o", "run", *FEW)
     assert refused.code == 2
-    assert "the output folder run exists already" in refused.err
+    assert "the output folder run already exists" in refused.err
 
 
 def no_model() -> str:
@@ -98,10 +98,10 @@ def one_word() -> Path:
 
 
 BAD = {
-    "empty holds no Hugging Face model: config.json is missing": (no_model, None),
-    "line gives one number per text; expected two classes": (one_label, None),
-    "planted gives each of the": (None, one_class),
-    "every text has one word only": (None, one_word),
+    "empty contains no Hugging Face model: config.json is missing": (no_model, None),
+    "line predicts one number per text. Expected two classes": (one_label, None),
+    "planted predicts the same class for each of the": (None, one_class),
+    "every text has only one word": (None, one_word),
     "no such file or folder: nowhere.csv": (None, lambda: "nowhere.csv"),
     "expected hf:FOLDER_OR_NAME of a Hugging Face model, not 'planted'": (lambda: "planted", None),
 }

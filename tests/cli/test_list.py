@@ -51,7 +51,7 @@ def test_every_setting_is_listed_with_its_default(heedful):
     assert {row["name"] for row in rows} == set(STAGE_OF)
     by_name = {row["name"]: row for row in rows}
     assert by_name["max_words"]["default"] == 500
-    assert by_name["max_words"]["meaning"] == "longer documents are cut here"
+    assert by_name["max_words"]["meaning"] == "maximum number of words; longer documents are cut"
 
 
 def test_help_and_version_answer(heedful):

@@ -49,7 +49,7 @@ def test_a_file_with_labels_is_scored_and_training_documents_are_pointed_out(hee
 
 def test_texts_of_unknown_words_are_pointed_out(heedful, run):
     answer = heedful("predict", run, "positiveaaa", "zzz qqq", "")
-    assert "2 of 3 hold no word that the model knows" in answer.err
+    assert "2 of 3 contain no word that the model knows" in answer.err
 
 
 def test_a_file_of_plain_lines_is_read_like_standard_input(heedful, run):
@@ -172,11 +172,11 @@ def test_with_an_audit_every_object_says_whether_its_heat_map_may_be_shown(
     for row, wanted in zip(rows, explained, strict=True):
         assert (row["shown"], row["why"]) == (wanted["shown"], wanted["why"])
     assert rows[1]["why"] == (
-        "No words carry this decision, so there is nothing to show. The text holds no word that "
+        "No words carry this decision, so there is nothing to show. The text contains no word that "
         "the model knows."
     )
     without = heedful("predict", run, "--json", *texts).out.splitlines()
     assert [set(json.loads(line)) for line in without] == [{"text", "label", "probabilities"}] * 2
     refused = heedful("predict", run, "--audit", folder, *texts)
     assert refused.code == 2
-    assert "--audit adds to the objects of --json: give both, or use explain." in refused.err
+    assert "--audit needs --json. To see one text, use `heedful explain`." in refused.err

@@ -53,19 +53,19 @@ def test_the_probe_is_one_of_the_analyses(heedful, data):
         assert found[part] == probed[part]
     answer = heedful("analyse", "shortcuts", data, "--encoder", "bilstm")
     assert answer.code == 2
-    assert "shortcuts has options of its own, as in shortcuts:epochs=6." in answer.err
+    assert "shortcuts has its own options, such as shortcuts:epochs=6." in answer.err
 
 
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["--seeds", "one"], "--seeds takes whole numbers with commas between, 1,2,3, not 'one'."),
-        (["--seeds", "1,,2"], "--seeds takes whole numbers"),
+        (["--seeds", "one"], "numbers separated by commas, such as 1,2,3, not 'one'."),
+        (["--seeds", "1,,2"], "--seeds expects whole numbers"),
         (["--seeds", "3,3"], "the same seed is given twice: 3, 3."),
         (["--mask", "k-hat"], "no projection named 'k-hat'. Did you mean 'k-hot'?"),
         (["--mask", "entmax"], "the mask should be softmax or k-hot"),
         (["--encoder", "bilstn"], "no encoder named 'bilstn'. Did you mean 'bilstm'?"),
-        (["--tokens", "1"], "tokens should lie in 2 to below 65, not 1."),
+        (["--tokens", "1"], "tokens should be from 2 to below 65, not 1."),
     ],
 )
 def test_what_cannot_be_served_is_refused_in_a_sentence(heedful, data, options, sentence):
@@ -98,4 +98,4 @@ def test_a_folder_that_holds_something_is_refused_before_training(heedful, data)
     Path("full/file").write_text("mine")
     answer = heedful("probe", "shortcuts", data, "-o", "full")
     assert answer.code == 2
-    assert "the output folder full exists already" in answer.err
+    assert "the output folder full already exists" in answer.err

@@ -75,7 +75,7 @@ def test_a_training_that_fails_is_named_and_the_rest_is_compared(heedful, monkey
         (["sun-lo"], "no paper named 'sun-lo'. Did you mean 'sun-lu'?"),
         (["sun-lu", "--table", "9"], "sun-lu has no table-9 here."),
         (["sun-lu", "--table", "2", "--data", "mr"], "table-2 does not use 'mr'. Known: sst2_jw"),
-        (["sun-lu", "--seeds", "one"], "--seeds takes whole numbers"),
+        (["sun-lu", "--seeds", "one"], "--seeds expects whole numbers"),
     ],
 )
 def test_bad_requests_are_sentences(heedful, arguments, sentence):

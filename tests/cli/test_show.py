@@ -42,7 +42,7 @@ def test_the_end_says_how_often_the_verdict_was_right():
     assert found[3].startswith("Its picture is false on 57% of 400 documents")
     assert any("3 of 21 tests are judged, by cuts measured on 77 models" in x for x in found)
     assert "liars passed 2% (0% to 6%) of 30" in found[-1]
-    assert "small models on planted evidence" in found[-1]
+    assert "small models with planted evidence" in found[-1]
     old = OperatingPoints((a_point("permutation", 0.1, power=None),))
     assert "liars passed" not in "".join(lines(replace(made_audit(), calibration=old)))
 

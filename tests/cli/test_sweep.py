@@ -45,7 +45,7 @@ def test_a_sweep_says_what_it_does_and_a_second_one_that_nothing_is_left(heedful
 
     again = heedful("sweep", grid(), "-o", "out")
     assert (again.code, again.err) == (0, "")
-    assert again.out == "nothing to do: 2 cells done before; results in out/results.parquet\n"
+    assert again.out == "nothing to do: 2 cells already done; results in out/results.parquet\n"
 
 
 def test_a_failed_cell_is_in_the_answer_and_in_the_exit_code(heedful, grid):
@@ -59,7 +59,8 @@ def test_a_failed_cell_is_in_the_answer_and_in_the_exit_code(heedful, grid):
     again = heedful("sweep", grid(axes), "-o", "out", "--quiet")
     assert again.code == 1
     assert again.out == (
-        "4 cells: 2 done, 2 failed; call again to try what failed; results in out/results.parquet\n"
+        "4 cells: 2 done, 2 failed; run again to retry the failed cells; "
+        "results in out/results.parquet\n"
     )
 
 

@@ -22,7 +22,7 @@ def test_a_training_tells_what_it_does_and_what_came_out(heedful, data, tmp_path
         "labels: negative, positive\nepoch 1: loss 0."
     )
     score, saved = answer.out.splitlines()
-    pattern = r"test accuracy [\d.]+% on 60 documents; 95% interval [\d.]+% to [\d.]+%; always the commonest label: 50.0%"  # noqa: E501
+    pattern = r"test accuracy [\d.]+% on 60 documents; 95% interval [\d.]+% to [\d.]+%; always predicting the most common label: 50.0%"  # noqa: E501
     assert re.fullmatch(pattern, score)
     assert saved == "saved in my run"
 
@@ -151,9 +151,9 @@ class TestResume:
     @pytest.mark.parametrize(
         ("change", "sentence"),
         [
-            (["--embedding-size", "9"], "was begun with embedding_size = 8, not 9"),
-            (["--dev-share", "0.3"], "was begun on other documents"),
-            (["--profile", "sun-lu"], "was begun with"),
+            (["--embedding-size", "9"], "was started with embedding_size = 8, not 9"),
+            (["--dev-share", "0.3"], "was started on other documents"),
+            (["--profile", "sun-lu"], "was started with"),
         ],
     )
     @pytest.mark.parametrize("is_finished", [True, False])
@@ -196,31 +196,34 @@ def test_a_checkpoint_that_does_not_fit_is_refused(heedful, data, run):
         (["DATA", "--text", "body"], "has no column 'body'"),
         (["DATA", "--encoder", "bilsmt"], "no encoder named 'bilsmt'. Did you mean 'bilstm'?"),
         (["DATA", "--encoder", "lstm:size=3"], "encoder 'lstm': no option named 'size'"),
-        (["DATA", "--projection", "sparsegen:sparsity=1"], "sparsity should lie below 1"),
+        (["DATA", "--projection", "sparsegen:sparsity=1"], "sparsity should be less than 1"),
         (["DATA", "--pooling", "sum"], "pooling should be 'attention' or 'mean'"),
         (["DATA", "--epochs", "0"], "epochs should be at least 1, not 0"),
-        (["DATA", "--dropout", "2"], "dropout should lie in 0 to below 1, not 2"),
-        (["DATA", "--seed", "-1"], "seed should lie in 0 to below"),
+        (["DATA", "--dropout", "2"], "dropout should be from 0 to below 1, not 2"),
+        (["DATA", "--seed", "-1"], "seed should be from 0 to below"),
         (["DATA", "--device", "tpu"], "no device named 'tpu'"),
         (["DATA", "--profile", "sunlu"], "no profile named 'sunlu'. Did you mean 'sun-lu'?"),
         (["DATA", "--config", "no.toml"], "no settings file at no.toml"),
         (["DATA", "--like", "nowhere"], "no run at nowhere"),
-        (["DATA", "--like", "nowhere", "--profile", "sun-lu"], "--like and --profile both say"),
+        (["DATA", "--like", "nowhere", "--profile", "sun-lu"], "give --like or --profile, not"),
         (
             ["DATA", "--seed", "1", "--set", "seed=2"],
-            "seed is given twice: as a flag and with --set",
+            "seed is given twice: as an option and with --set",
         ),
         (["DATA", "--config", "."], "no settings file at ."),
         (["DATA", "--device", "mps"], "no device named 'mps'"),
         (["DATA", "--set", "embedding_bound=inf"], "should be a finite number, not 'inf'"),
         (["DATA", "--max-words", str(10**20)], "max_words should be a whole number"),
-        (["DATA", "--embedding-size", str(10**9)], "embedding_size should lie in 1 to below 65537"),
+        (
+            ["DATA", "--embedding-size", str(10**9)],
+            "embedding_size should be from 1 to below 65537",
+        ),
         (["DATA", "--optimizer", "adagrad:learning_rate_decay=-1"], "should be at least 0, not -1"),
         (["DATA", "-o", "DATA/x"], "is a file. Expected a folder"),
         (["x" * 5000], "a path is too long"),
-        (["planted", "--text", "body"], "planted is no file"),
+        (["planted", "--text", "body"], "planted is not a file"),
         (["planted:seed=-1"], "seed should be at least 0"),
-        (["DATA", "--set", "patience"], "--set takes name=value, not 'patience'"),
+        (["DATA", "--set", "patience"], "--set expects name=value, not 'patience'"),
         (["DATA", "--set", "patiense=3"], "no setting named 'patiense'. Did you mean 'patience'?"),
         (["DATA", "--set", "patience=x"], "patience should be a whole number or none, not 'x'"),
         (
@@ -229,8 +232,8 @@ def test_a_checkpoint_that_does_not_fit_is_refused(heedful, data, run):
         ),
         (["DATA", "--min-documents", "100000"], "no word occurs in at least 100000"),
         (["DATA", "--vectors", "no.txt"], "no file of word vectors at no.txt"),
-        (["DATA", "-o", "."], "the output folder . exists already"),
-        (["DATA", "--vectors", "v", "--embedding-size", "9"], "which bring their own"),
+        (["DATA", "-o", "."], "the output folder . already exists"),
+        (["DATA", "--vectors", "v", "--embedding-size", "9"], "vectors have a size"),
         (["DATA", "--frobnicate"], "No such option: --frobnicate"),
     ],
 )

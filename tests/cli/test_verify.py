@@ -43,7 +43,7 @@ def test_a_verdict_that_was_edited_is_refused_and_named(heedful, audited):
     assert "audit.json is not the file that heedful wrote" in refused.err
     answer = heedful("verify", audited)
     assert answer.code == 1
-    assert answer.out == f"{audited}: audit, audit.json is changed since it was written\n"
+    assert answer.out == f"{audited}: audit, audit.json has changed since it was written\n"
 
 
 def test_a_seal_that_was_taken_away_is_missed(heedful, audited):
@@ -52,7 +52,7 @@ def test_a_seal_that_was_taken_away_is_missed(heedful, audited):
     (audited / runs.AUDIT).write_text(json.dumps({**stored, "verdict": "may"}))
     refused = heedful("serve", audited, "--port", "0")
     assert refused.code == 2
-    assert "audit.json carries no seal: it was changed." in refused.err
+    assert "audit.json has no seal: it was changed." in refused.err
     answer = heedful("verify", audited)
     assert answer.code == 1
     assert "audit without a seal" in answer.out
@@ -90,7 +90,7 @@ def test_provenance_is_sealed_too(heedful, run):
     changed(run / runs.PROVENANCE, b'"seed": 1', b'"seed": 2')
     assert (
         heedful("verify", run).out
-        == f"{run}: run, provenance.json is changed since it was written\n"
+        == f"{run}: run, provenance.json has changed since it was written\n"
     )
     refused = heedful("predict", run, "a text")
     assert refused.code == 2
@@ -127,7 +127,7 @@ def test_a_report_does_not_seal_an_audit_that_was_changed(heedful, audited):
     a_found_audit().to_html(audited / runs.REPORT)
     answer = heedful("verify", audited)
     assert answer.code == 1
-    assert "audit.json is changed" in answer.out
+    assert "audit.json has changed" in answer.out
 
 
 def test_audits_of_earlier_versions_open_and_have_no_seal(heedful, audited):
@@ -151,7 +151,7 @@ def test_folders_of_runs_and_audits_are_verified_at_once(heedful, run, audited):
 
 def test_what_holds_nothing_is_refused(heedful, tmp_path):
     (tmp_path / "empty").mkdir()
-    for path, sentence in (("empty", "holds no finished run and no audit"), ("no", "no folder at")):
+    for path, sentence in (("empty", "contains no finished run and no"), ("no", "no folder at")):
         answer = heedful("verify", path)
         assert answer.code == 2
         assert sentence in answer.err

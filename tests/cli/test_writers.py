@@ -80,7 +80,7 @@ def test_of_two_trainings_started_together_one_is_refused_and_nothing_is_mixed(d
     done, refused = together((*train, 1), (*train, 2))
     assert done[0] == 0, done[2]
     assert refused[0] == 2
-    assert "run is being written by another process" in refused[2] or "exists already" in refused[2]
+    assert "run is being written by another process" in refused[2] or "already exists" in refused[2]
     trained = Trained.load("run")  # whose checksums it has
     assert trained.provenance["seed"] == trained.settings.training.seed
     assert {path.name for path in Path("run").iterdir()} == {*runs.CHECKSUMMED, runs.PROVENANCE}
@@ -91,7 +91,7 @@ def test_of_two_audits_started_together_one_is_refused_and_nothing_is_mixed(run,
     done, refused = together((*audit, 0), (*audit, 1))
     assert done[0] == 0, done[2]
     assert refused[0] == 2
-    assert "audit is being written by another" in refused[2] or "exists already" in refused[2]
+    assert "audit is being written by another" in refused[2] or "already exists" in refused[2]
     saved = json.loads(Path("audit/audit.json").read_text())
     assert {**saved, **json.loads(done[1])} == saved
 
@@ -150,7 +150,7 @@ def test_a_training_killed_in_its_first_write_is_begun_again(heedful, data):
     assert [path.suffix for path in Path("run").iterdir() if path.name != storage.LOCK] == [".part"]
     answer = heedful("train", data, "-o", "run", *QUICK, "--resume")
     assert answer.code == 0, answer.err
-    assert "there is no unfinished run at run, so a new one begins" in answer.err
+    assert "there is no unfinished run at run, so a new one is started" in answer.err
     assert {path.name for path in Path("run").iterdir()} == {*runs.CHECKSUMMED, runs.PROVENANCE}
 
 
@@ -170,7 +170,7 @@ def test_an_audit_killed_while_its_parts_are_cleared_is_taken_for_no_other(heedf
     assert code == -signal.SIGKILL, err
     other = heedful(*audit, "--resume", "--seed", "1")
     assert other.code == 2, other.out
-    assert "audit holds an audit begun with seed = 0, not 1" in other.err
+    assert "audit holds an audit started with seed = 0, not 1" in other.err
     answer = heedful(*audit, "--resume")
     assert answer.code == 0, answer.err
     assert json.loads(answer.out)["settings"]["seed"] == 0

@@ -92,5 +92,5 @@ def test_an_analysis_looks_at_one_kind_of_thing_and_says_which(name):
 
 @every_analysis
 def test_an_analysis_that_is_given_something_else_says_how_it_is_asked(name):
-    with pytest.raises(UsageError, match=f"{name} is asked like this: heedful analyse {name}"):
+    with pytest.raises(UsageError, match=f"expected `heedful analyse {name}"):
         _arguments(analyses.make(name), ["one", "two", "three"])

@@ -167,11 +167,11 @@ def test_the_words_stand_where_the_text_has_them(trained):
 @pytest.mark.parametrize(
     ("text", "deleted", "sentence"),
     [
-        ("a b", [2], "no word stands at place 2: the text has 2 words, counted from 0."),
-        ("a b", [-1], "no word stands at place -1"),
+        ("a b", [2], "there is no word 2: the text has 2 words, numbered from 0."),
+        ("a b", [-1], "there is no word -1"),
         ("a b", [0, 1], "no word is left, so there is nothing to attend to."),
-        ("   ", [], "the text holds no words, so there is nothing to attend to."),
-        ("", [0], "no word stands at place 0: the text has 0 words"),
+        ("   ", [], "the text contains no words, so there is nothing to attend to."),
+        ("", [0], "there is no word 0: the text has 0 words"),
     ],
 )
 def test_texts_that_cannot_be_read_are_refused(trained, text, deleted, sentence):
@@ -185,10 +185,10 @@ def test_texts_that_cannot_be_read_are_refused(trained, text, deleted, sentence)
         ([1.0], "expected a weight for each of 6 words that are left, got 1."),
         ([1.0] * 7, "got 7."),
         ([], "got 0."),
-        ([1.0] * 5 + [-1e-9], "none may be negative or infinite"),
-        ([1.0] * 5 + [math.nan], "none may be negative or infinite"),
-        ([1.0] * 5 + [math.inf], "none may be negative or infinite"),
-        ([0.0] * 6, "all weights are 0: attention has to go somewhere."),
+        ([1.0] * 5 + [-1e-9], "must be finite and not negative"),
+        ([1.0] * 5 + [math.nan], "must be finite and not negative"),
+        ([1.0] * 5 + [math.inf], "must be finite and not negative"),
+        ([0.0] * 6, "all weights are 0. Give at least one word a weight above 0."),
     ],
 )
 def test_weights_that_are_no_shares_are_refused(reading, weights, sentence):
@@ -204,5 +204,5 @@ def test_an_unknown_counterfactual_is_named(reading):
 def test_a_classifier_without_attention_is_refused(planted):
     classifier = heedful.Classifier(encoder="embedding", pooling="mean", recipe="standard:epochs=1")
     classifier.fit(planted.train.texts[:60], planted.train.labels[:60])
-    with pytest.raises(ConfigError, match=r"no attention that could be different: .* 'mean'"):
+    with pytest.raises(ConfigError, match=r"no attention to change: .*  'mean'"):
         what_if.read(classifier.trained_, "a b")

@@ -137,7 +137,7 @@ def test_changed_texts_are_read_in_bf16_only_after_a_look(tiny):
     rounded = subject.predict_kept(reading, rows, is_kept)
     exact = ClassifierSubject(subject.trained, precision="fp32")
     np.testing.assert_allclose(rounded, exact.predict_kept(reading, rows, is_kept), atol=0.02)
-    assert ["bf16 moved probabilities" in note for note in subject.notes] == [True]
+    assert ["bf16 changed probabilities" in note for note in subject.notes] == [True]
     assert not exact.notes
 
 

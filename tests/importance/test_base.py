@@ -42,5 +42,5 @@ def test_a_measure_that_looks_at_what_it_did_not_name_is_told_to_name_it():
         (lambda: seen.by_weights(lambda weights, slope: slope), "attention weights"),
         (lambda: seen.decide(lambda weights: weights.unsqueeze(1)), "with other weights"),
     ):
-        with pytest.raises(ConfigError, match=f"does not give .*{what}; a measure should name it"):
+        with pytest.raises(ConfigError, match=f"does not provide .*{what}; list it in"):
             look()

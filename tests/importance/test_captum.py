@@ -92,27 +92,29 @@ def test_a_layer_behind_the_embedding_may_be_looked_at_and_the_embedding_itself_
     scores = of_states(model, batch, target)
     torch.testing.assert_close(scores, by_function(model, batch, target))
     assert of_states.name == "captum-layer-integrated-gradients"
-    with pytest.raises(ConfigError, match="take the same method without a layer"):
+    with pytest.raises(ConfigError, match="Use the same method without a layer"):
         from_captum(kind(model, model.embedding))(model, batch, target)
-    with pytest.raises(ConfigError, match=r"to the vector of each word, \(2, 5\) of them; it gave"):
+    with pytest.raises(
+        ConfigError, match=r"to the vector of each word, \(2, 5\) of them; it returned"
+    ):
         from_captum(kind(model, model.output))(model, batch, target)
 
 
 WRONG = [
-    (lambda: from_captum(3), "3 is no method of Captum"),
-    (lambda: from_captum("IntegratedGradients"), "'IntegratedGradients' is no method of Captum"),
-    (lambda: from_captum(int), "is no method of Captum"),
-    (lambda: from_captum(a_model()), "is no method of Captum"),
-    (lambda: from_captum(lambda forward: forward), "give it as `name`"),
-    (lambda: from_captum(captum.attr.Saliency, target=1), "target: heedful gives these itself"),
+    (lambda: from_captum(3), "3 is not a Captum method"),
+    (lambda: from_captum("IntegratedGradients"), "'IntegratedGradients' is not a Captum method"),
+    (lambda: from_captum(int), "is not a Captum method"),
+    (lambda: from_captum(a_model()), "is not a Captum method"),
+    (lambda: from_captum(lambda forward: forward), "give one as `name`"),
+    (lambda: from_captum(captum.attr.Saliency, target=1), "target: heedful sets these itself"),
     (
         lambda: from_captum(captum.attr.IntegratedGradients, n_step=3),
-        "takes no 'n_step'. Did you mean 'n_steps'?",
+        "has no option 'n_step'. Did you mean 'n_steps'?",
     ),
-    (lambda: from_captum(lambda forward: forward, name="mine"), "mine should make an object with"),
+    (lambda: from_captum(lambda forward: forward, name="mine"), "mine should turn a forward"),
     (
         lambda: from_captum(captum.attr.IntegratedGradients, return_convergence_delta=True),
-        "it gave tuple",
+        "it returned tuple",
     ),
 ]
 
@@ -140,7 +142,7 @@ def test_measures_are_called_by_their_names():
     with pytest.raises(ConfigError, match="two measures are called 'captum-input-x-gradient'"):
         ready([theirs, theirs])
     for wrong in (3, captum.attr.Saliency, captum.attr.Saliency(a_model()), None):
-        with pytest.raises(ConfigError, match="is no measure of importance"):
+        with pytest.raises(ConfigError, match="is not an importance measure"):
             ready([wrong])
 
 
@@ -163,5 +165,5 @@ def test_an_audit_ranks_them_with_ours(classifier, planted):
     of_transformers = {Need.HELD_LAYERS, Need.LAYERS}
     ours = {name for name in importances if not importances[name].needs & of_transformers}
     assert set(told) == {*ours, "theirs"}
-    with pytest.raises(ConfigError, match=r"^every audit ranks ablation already: leave it out of"):
+    with pytest.raises(ConfigError, match=r"^every audit already ranks ablation: leave it out of"):
         heedful.audit(classifier, planted.test, measures=["ablation"])

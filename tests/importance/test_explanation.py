@@ -63,7 +63,7 @@ def test_plain_data_holds_everything(trained, planted):
 
 def test_one_word_has_nothing_to_delete_and_none_nothing_to_explain(trained):
     assert explain(trained, "positiveaaa").deletions == ()
-    with pytest.raises(DataError, match="holds no words"):
+    with pytest.raises(DataError, match="contains no words"):
         explain(trained, "  ")
 
 

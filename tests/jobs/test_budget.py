@@ -58,7 +58,7 @@ def test_on_a_machine_that_says_nothing_all_its_memory_counts(tmp_path: Path):
 def test_a_budget_of_nothing_is_refused_and_none_stands_for_all():
     with pytest.raises(ConfigError, match="cores should be at least 1, not 0"):
         Budget(cores=0)
-    with pytest.raises(ConfigError, match="memory should lie above 0"):
+    with pytest.raises(ConfigError, match="memory should be greater than 0"):
         Budget(memory=0.0)
     cores, memory = Budget().resolved()
     assert 1 <= cores <= len(os.sched_getaffinity(0))

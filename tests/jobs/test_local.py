@@ -70,10 +70,14 @@ def test_what_is_done_is_not_done_again_and_other_work_is_refused(tmp_path: Path
     assert times_run(tmp_path / "base") == 1
 
     for name in ("done.json", "job.json"):  # also when it was only begun
-        with pytest.raises(RunError, match=r"base holds other work: .* another 'text'\. Choose"):
+        with pytest.raises(
+            RunError, match=r"base contains another job: .* another 'text'\. Choose"
+        ):
             run_jobs(todo("goodbye"), tmp_path, TWO)
         (tmp_path / "base" / name).unlink()
-    with pytest.raises(RunError, match=r"holds other work: tests\S+copy_from, not tests\S+write"):
+    with pytest.raises(
+        RunError, match=r"contains another job: tests\S+copy_from, not tests\S+write"
+    ):
         run_jobs([Job("next", works.write)], tmp_path, TWO)
     assert (tmp_path / "base" / "text").read_text() == "hello"
 
@@ -247,7 +251,7 @@ def test_two_processes_never_work_in_the_same_folder(tmp_path: Path):
         order.append("first")
     thread.join()
     assert order == ["first", "second"]
-    assert told == ["waits for another process that does this job"]
+    assert told == ["waits for another process that runs this job"]
 
 
 def test_work_that_another_process_has_done_meanwhile_is_not_done_again(tmp_path: Path):

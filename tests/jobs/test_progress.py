@@ -33,7 +33,7 @@ def play(watcher: JobLines) -> None:
     watcher.begin_job("base")
     watcher.begin_job("bad")
     watcher.tell("base", 0.5, "epoch 4\n of at most 8")
-    watcher.lose_job("bad", "its worker was killed by SIGKILL; it runs again")
+    watcher.lose_job("bad", "its worker was killed by SIGKILL; the job is restarted")
     watcher.begin_job("bad")
     watcher.note("bad runs alone.")
     watcher.end_job(Outcome("bad", "failed", "the [loss]\x1b became\nnan.", 2.0))
@@ -46,11 +46,11 @@ def test_without_a_terminal_every_event_is_a_line():
     with watcher:
         play(watcher)
     assert watcher.console.file.getvalue().splitlines() == [
-        "1 of 5 jobs done before",
-        "base begins",
-        "bad begins",
-        "bad: its worker was killed by SIGKILL; it runs again",
-        "bad begins",
+        "1 of 5 jobs already done",
+        "base started",
+        "bad started",
+        "bad: its worker was killed by SIGKILL; the job is restarted",
+        "bad started",
         "bad runs alone.",
         "bad failed: the [loss]⟨U+001B⟩ became nan.",
         "after not run: bad failed",
@@ -72,7 +72,7 @@ def test_on_a_terminal_what_runs_is_shown_and_only_trouble_leaves_a_line():
     assert "base" in base
     assert "epoch 4 of [at most] 8" in base
     assert "other" in other
-    assert "begins" in other
+    assert "started" in other
     watcher.end_job(Outcome("base", "done", seconds=10.0))
     watcher.end_job(Outcome("other", "failed", "no."))
     assert "2 of 4 done, 1 failed, 1 waiting" in shown(watcher)
@@ -90,7 +90,7 @@ def test_without_a_terminal_a_line_with_all_jobs_comes_when_ten_seconds_were_sil
         clock.now = 100.0 + seconds
         watcher.tell("base", seconds / 40, "epoch 1 of at most 8")
     assert watcher.console.file.getvalue().splitlines() == [
-        "base begins",
+        "base started",
         "0 of 2 done, 1 running, 1 waiting, about 70 s left",  # a quarter of a job in 10 s
         "0 of 2 done, 1 running, 1 waiting, about 60 s left",
     ]

@@ -92,7 +92,7 @@ def test_a_finished_run_is_left_alone_and_a_foreign_one_refused(task, tmp_path: 
     train_run(tmp_path, lambda fraction, words: None, task, SETTINGS)
     before = (tmp_path / runs.PROVENANCE).read_bytes()
     train_run(tmp_path, never, task, SETTINGS)
-    with pytest.raises(RunError, match=r"was begun with seed = 1, not 2"):
+    with pytest.raises(RunError, match=r"was started with seed = 1, not 2"):
         train_run(tmp_path, never, task, SETTINGS.with_(seed=2))
     assert (tmp_path / runs.PROVENANCE).read_bytes() == before
     assert json.loads(before)["seed"] == 1

@@ -37,5 +37,5 @@ def test_what_was_pretrained_and_what_normalises_keeps_its_values():
 
 
 def test_a_bound_of_weights_is_above_0():
-    with pytest.raises(ConfigError, match="weight_bound should lie above 0, not 0"):
+    with pytest.raises(ConfigError, match="weight_bound should be greater than 0, not 0"):
         ModelSettings(weight_bound=0.0)

@@ -84,8 +84,8 @@ def test_keys_may_come_from_another_encoder_of_another_size():
     [
         ({"keys": "seperate"}, "no keys named 'seperate'. Did you mean 'separate'?"),
         ({"keys": "bilstm:size=3"}, "size"),
-        ({"keys": "pretrained"}, "keys of another encoder are made from word vectors"),
-        ({"encoder": "pretrained", "keys": "mlp"}, "keys of another encoder are made"),
+        ({"keys": "pretrained"}, "keys from another encoder need a vector per word"),
+        ({"encoder": "pretrained", "keys": "mlp"}, "keys from another encoder need"),
     ],
 )
 def test_keys_that_nothing_can_make_are_a_sentence(changes, sentence):

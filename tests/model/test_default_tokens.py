@@ -78,5 +78,5 @@ def test_the_seed_decides_every_initial_value():
 
 @pytest.mark.parametrize("tokens", [1, 65])
 def test_too_few_or_too_many_tokens_are_refused(tokens):
-    with pytest.raises(ConfigError, match=f"tokens should lie in 2 to below 65, not {tokens}"):
+    with pytest.raises(ConfigError, match=f"tokens should be from 2 to below 65, not {tokens}"):
         a_model(tokens)

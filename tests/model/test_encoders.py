@@ -44,7 +44,7 @@ def test_layers_equal_a_packed_lstm_of_as_many(layers):
 
 
 def test_there_is_at_least_one_layer():
-    with pytest.raises(ConfigError, match="layers should lie in 1 to below"):
+    with pytest.raises(ConfigError, match="layers should be from 1 to below"):
         BiLSTM(layers=0)
 
 
@@ -93,7 +93,7 @@ def test_concat_appends_the_embedding_and_residual_adds_it():
 
 
 def test_a_residual_of_another_size_is_refused_with_both_sizes():
-    with pytest.raises(ConfigError, match="the encoder gives 256, embeddings have 300"):
+    with pytest.raises(ConfigError, match="the encoder has 256, embeddings have 300"):
         encoders.make("bilstm:skip=residual").build(300)
 
 
@@ -110,9 +110,9 @@ def test_sparse_projections_work_inside_self_attention():
     ("spec", "sentence"),
     [
         ("cnn:kernel_sizes=2+3", "kernel_sizes should be odd numbers, not '2\\+3'"),
-        ("transformer:hidden_size=10:heads=3", "10 is none of 3"),
+        ("transformer:hidden_size=10:heads=3", r"\(10\) must be divisible by heads \(3\)"),
         ("transformer:self_projection=sofmax", "no projection named 'sofmax'"),
-        ("lstm:hidden_size=0", "hidden_size should lie in 1 to below 65537, not 0"),
+        ("lstm:hidden_size=0", "hidden_size should be from 1 to below 65537, not 0"),
     ],
 )
 def test_wrong_options_are_refused_with_a_sentence(spec, sentence):

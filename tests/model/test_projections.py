@@ -121,7 +121,7 @@ def test_sparsegen_goes_from_uniform_to_one_token():
 
 @pytest.mark.parametrize("sparsity", [1.0, 2.0, float("nan")])
 def test_sparsity_of_one_or_more_is_refused(sparsity):
-    with pytest.raises(ConfigError, match="sparsity should lie below 1"):
+    with pytest.raises(ConfigError, match="sparsity should be less than 1"):
         Sparsegen(sparsity)
 
 

@@ -88,7 +88,7 @@ def test_the_verdict_says_how_often_it_was_right(page):
         "judged, by cuts measured on 77 models with a known answer (calibration by-hand-3)" in text
     )
     assert text.count("liars passed 2% (0% to 6%) of 30") == 1
-    assert text.count("Rates are of small models on planted evidence") == 1
+    assert text.count("The rates are for small models with planted evidence") == 1
 
 
 def test_what_all_runs_share_is_said_once():
@@ -109,8 +109,8 @@ def test_runs_that_were_judged_by_other_cuts_each_show_their_own():
     drawn = {row["cut"] for rows in cuts.values() for row in rows if row.get("test") == "look away"}
     assert drawn == {0.55, 1.0}
     text = body(render(audits))
-    assert "Calibration by-hand-3: Of models with a known answer" in text
-    assert "Calibration later: Rates are of small models" in text
+    assert "Calibration by-hand-3: On models with a known answer" in text
+    assert "Calibration later: The rates are for small models" in text
 
 
 def test_an_audit_by_cuts_that_nobody_measured_claims_no_record():
@@ -118,7 +118,7 @@ def test_an_audit_by_cuts_that_nobody_measured_claims_no_record():
     text = body(render({"old": replace(made_audit(), calibration=old)}))
     assert "by cuts that were not measured" in text
     assert "liars passed" not in text
-    assert "Rates are of small models" not in text
+    assert "The rates are for small models" not in text
 
 
 def test_what_was_audited_and_what_was_left_out_are_said(page):

@@ -75,9 +75,9 @@ def test_a_sweep_that_was_moved_is_done_all_the_same():
 
 def test_a_judge_without_a_cell_like_it_is_refused():
     variants = [{"name": "a b", "seed": 1}, {"name": "c", "seed": 2}]
-    with pytest.raises(ConfigError, match="'a b', which has no cell like it"):
+    with pytest.raises(ConfigError, match="'a b', which has no cell with the same"):
         heedful.sweep({**QUICK, "variants": variants, "audit": {"judge": "a b"}}, "out")
-    with pytest.raises(ConfigError, match="'a b', which has no cell like it"):
+    with pytest.raises(ConfigError, match="'a b', which has no cell with the same"):
         heedful.sweep({**QUICK, "variants": variants, "analyse": ["deletion:judge=@a b"]}, "out")
 
 
@@ -102,12 +102,12 @@ def _judge(place: Path) -> str:
     ("asked", "sentence"),
     [
         ({"analyse": ["word-score"]}, "analyse: no analysis named 'word-score'"),
-        ({"analyse": ["gradient-flow"]}, "trains models of its own"),
+        ({"analyse": ["gradient-flow"]}, "trains its own models"),
         ({"analyse": 3}, "analyse should be a list"),
         ({"analyse": ["word-scores:x=1"]}, "no option named 'x'"),
         ({"audit": {"judge": "pool"}, "variants": VARIANTS}, "Did you mean 'pools'"),
         ({"analyse": ["deletion:judge=@pool"], "variants": VARIANTS}, "Did you mean 'pools'"),
-        ({"audit": {"judge": "base"}}, "names a variant 'base', and there is none"),
+        ({"audit": {"judge": "base"}}, "judge: there is no variant 'base'"),
         ({"audit": {"settings": {"permutation": 5}}}, "settings: no option named 'permutation'"),
         ({"audit": {"settings": 5}}, "settings should be a table"),
         ({"audit": {"deep": "yes"}}, "deep should be"),

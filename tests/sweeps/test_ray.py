@@ -54,7 +54,7 @@ def test_ray_with_a_killed_worker_leaves_the_same_table_as_workers_here():
     finally:
         process.kill()
     assert process.returncode == 1, err  # two cells name a file that is not there
-    assert "WorkerCrashedError in Ray); it runs again" in err
+    assert "WorkerCrashedError in Ray); the job is restarted" in err
     assert "4 cells: 2 done, 2 failed" in out
     heedful.sweep("g.toml", "local", cores=2, memory=3.0)
     on_ray = without_times(Path("ray/results.parquet"))

@@ -102,7 +102,7 @@ def test_an_audit_that_fails_leaves_the_training_and_a_model_that_pools_is_not_a
     audited, pooled = swept.rows
     assert (audited["state"], pooled["state"]) == ("failed", "done")
     assert audited["error"].startswith("audit: ")
-    assert "begun with model = another" in audited["error"]
+    assert "started with model = another" in audited["error"]
     assert audited["test.accuracy"] > 0
     assert "verdict" not in pooled
 
@@ -191,7 +191,7 @@ def test_a_killed_sweep_goes_on():
 def test_what_cannot_be_asked_is_refused_before_anything_runs(monkeypatch):
     with pytest.raises(UsageError, match=r"no engine named 'rey'\. Did you mean 'ray'\?"):
         heedful.sweep(QUICK, "out", on="rey")
-    with pytest.raises(UsageError, match="--address is that of a Ray cluster"):
+    with pytest.raises(UsageError, match="--address is the address of a Ray cluster"):
         heedful.sweep(QUICK, "out", address="auto")
     monkeypatch.setitem(sys.modules, "ray", types.ModuleType("ray"))
     monkeypatch.setitem(sys.modules, "ray.exceptions", types.ModuleType("ray.exceptions"))

@@ -61,9 +61,9 @@ def test_options_come_by_name():
     ("options", "sentence"),
     [
         ({"classes": 1}, "classes should be 2 to 10"),
-        ({"ratio": (1.0, 2.0, 3.0)}, "ratio should hold 2 numbers"),
-        ({"noise": 1.5}, "noise should lie between 0 and 1"),
-        ({"neutral_words": 2000}, "more neutral words than there are"),
+        ({"ratio": (1.0, 2.0, 3.0)}, "ratio should have 2 numbers"),
+        ({"noise": 1.5}, "noise should be between 0 and 1"),
+        ({"neutral_words": 2000}, "should be at most neutral_vocabulary"),
     ],
 )
 def test_impossible_plans_are_refused(options, sentence):

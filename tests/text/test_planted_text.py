@@ -48,7 +48,7 @@ def test_more_documents_than_there_are_texts_is_a_sentence():
     ("options", "sentence"),
     [
         ({"classes": 11}, "classes should be 2 to 10, not 11"),
-        ({"evidence_words": 6}, "cannot hold more evidence words than there are"),
+        ({"evidence_words": 6}, "should be at most evidence_vocabulary"),
     ],
 )
 def test_impossible_requests_are_sentences(options, sentence):

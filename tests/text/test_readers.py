@@ -158,12 +158,12 @@ def test_marks_of_people_travel_as_character_spans(tmp_path: Path):
         (
             "d.csv",
             b"alpha,beta\nx,y\n",
-            "which column holds the text? Columns there are: alpha, beta",
+            "which column holds the text? Available columns: alpha, beta",
         ),
         (
             "d.csv",
             b"text,beta\nx,y\n",
-            "which column holds the label? Columns there are: text, beta",
+            "which column holds the label? Available columns: text, beta",
         ),
         ("d.csv", b"text,label\na,b,c\n", "line 2: 3 cells, but the header names 2 columns"),
         ("d.csv", b'text,label\n"open,1\n', "Is a quotation mark left open?"),
@@ -202,13 +202,13 @@ def test_missing_files_and_columns_are_answered_with_what_there_is(tmp_path: Pat
     path = write(tmp_path / "reviews.csv", as_csv())
     with pytest.raises(DataError, match=r"no such file: .*Did you mean 'reviews.csv'\?"):
         read_documents(tmp_path / "revews.csv")
-    with pytest.raises(DataError, match=r"no column 'body'\. Columns there are: text, label"):
+    with pytest.raises(DataError, match=r"no column 'body'\. Available columns: text, label"):
         read_documents(path, text="body")
     with pytest.raises(DataError, match=r"is a directory\. Expected a file"):
         read_documents(tmp_path)
     with pytest.raises(DataError, match="'text' cannot hold both text and label"):
         read_documents(path, label="text")
-    with pytest.raises(DataError, match="is a directory without a corpus in it"):
+    with pytest.raises(DataError, match="contains no corpus"):
         heedful.read(tmp_path)
 
 

@@ -32,8 +32,8 @@ def test_glove_word2vec_and_fasttext_files_read_alike(tmp_path: Path, header, na
         ("good 1 2 3\nbad 1 2\n", r"line 2: expected a word and 3 numbers, got 'bad 1 2'"),
         ("good 1 2 3\nbad 1 2 3 4\n", r"line 2: expected a word and 3 numbers"),
         ("just words\n", r"line 1: expected a word and its numbers"),
-        ("other 1 2 3\n", r"a vector for none of the 5 known words"),
-        ("", r"a vector for none of the 5 known words"),
+        ("other 1 2 3\n", r"no vector for any of the 5 known words"),
+        ("", r"no vector for any of the 5 known words"),
     ],
 )
 def test_a_file_that_is_no_vectors_is_refused(tmp_path: Path, content, sentence):
@@ -50,7 +50,7 @@ def test_a_broken_gzip_file_is_refused(tmp_path: Path):
 
 def test_a_line_that_fills_the_memory_is_refused(tmp_path: Path):
     (tmp_path / "v.txt.gz").write_bytes(gzip.compress(GLOVE.encode() + b"0 " * LONGEST_LINE))
-    with pytest.raises(DataError, match=r"line \d+: longer than any word with its vector"):
+    with pytest.raises(DataError, match=r"line \d+: too long for a word and its vector"):
         read_vectors(tmp_path / "v.txt.gz", WORDS)
 
 

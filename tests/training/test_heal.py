@@ -184,7 +184,7 @@ def test_what_was_begun_with_another_model_is_not_resumed(healing, folder, tmp_p
     model, tokenizer = fine_tuned(seed=3)
     model.save_pretrained(other)
     tokenizer.save_pretrained(other)
-    with pytest.raises(RunError, match="was begun with another model"):
+    with pytest.raises(RunError, match="was started with another model"):
         a_healing(other).run(RunFolder(place.path))
 
 
@@ -212,7 +212,7 @@ def test_a_text_on_which_attention_disagrees_has_a_reason_and_others_none():
     found = decide(DECIDED, DECIDED[::-1].copy(), ("no", "yes"), "bert")
     assert found.agrees.tolist() == [False, False]
     assert "the model decides for no" in found.withheld[0]
-    assert "attention trained on top of it for yes" in found.withheld[0]
+    assert "attention trained for it predicts yes" in found.withheld[0]
     assert decide(DECIDED, DECIDED, ("no", "yes")).withheld == ("", "")
 
 
@@ -284,13 +284,13 @@ def test_the_model_itself_can_judge_the_words_that_attention_points_at(healed):
 
 def test_texts_that_all_get_one_class_are_refused(folder):
     bad = Documents(d for d in planted_documents(100) if d.label == "bad")
-    with pytest.raises(DataError, match=r"gives each of the \d+ texts the same class \(bad\)"):
+    with pytest.raises(DataError, match=r"the same class for each of the \d+ texts \(bad\)"):
         a_healing(folder, bad)
 
 
 def test_texts_of_one_word_are_refused(folder):
     words = Documents(map(Document, ["good", "bad", "old", "new"] * 10))
-    with pytest.raises(DataError, match="every text has one word only"):
+    with pytest.raises(DataError, match="every text has only one word"):
         a_healing(folder, words)
 
 
@@ -302,7 +302,7 @@ def test_a_model_of_one_label_is_refused(tmp_path):
 
 
 def test_a_folder_that_is_no_model_is_refused(tmp_path):
-    with pytest.raises(RunError, match=r"holds no Hugging Face model: config.json is missing"):
+    with pytest.raises(RunError, match=r"contains no Hugging Face model: config.json is missing"):
         Patient.load(str(tmp_path), CPU)
 
 
@@ -332,7 +332,7 @@ def test_a_class_that_the_model_never_gives_is_noted_and_learnt_around(tmp_path)
     model.save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
     found = a_healing(tmp_path, recipe="faithful:epochs=1")
-    assert "decides for so-so on none of the texts" in found.notes[0]
+    assert "never predicts so-so on these texts" in found.notes[0]
     assert found.run().probabilities(["good film"]).shape == (1, 3)
 
 

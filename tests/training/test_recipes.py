@@ -72,7 +72,7 @@ def penalty_of(recipe, model, batch, trace) -> float:
 def test_sizes_that_do_not_match_are_a_sentence():
     model = a_model(encoder="bilstm:hidden_size=4")
     for recipe in (Tying(), MaskedWords()):
-        with pytest.raises(ConfigError, match="the encoder gives 8, embeddings have 6"):
+        with pytest.raises(ConfigError, match="the encoder has 8, embeddings have 6"):
             recipe.prepare(model, NO_DATA)
 
 
@@ -114,7 +114,7 @@ def test_penalties_compose_and_what_cannot_be_composed_says_so():
     apart = penalty(Tying(2.0), model, batch) + penalty(Diversity(), model, batch)
     assert together == pytest.approx(apart)
     assert recipes.make(recipes.describe(both)) == both
-    with pytest.raises(ConfigError, match="standard cannot be composed"):
+    with pytest.raises(ConfigError, match="standard cannot be combined"):
         recipes.make("tying,standard")
 
 

@@ -263,7 +263,7 @@ def test_what_a_recipe_wants_holds_unless_the_user_says_otherwise(tmp_path):
     assert Settings().with_(recipe="random-pretraining", keys="shared").model.keys == "shared"
     shared = Settings().with_(recipe="random-pretraining", keys="shared")
     assert shared.with_(recipe="random-pretraining:epochs=2").model.keys == "shared"
-    with pytest.raises(ConfigError, match="encoder of its own"):
+    with pytest.raises(ConfigError, match="needs its own encoder"):
         a_fit(Settings().with_(recipe="random-pretraining", keys="shared", **SIZES))
     with pytest.raises(ConfigError, match="bottleneck"):
         a_fit(Settings().with_(recipe="vat", output="linear", **SIZES))

@@ -108,7 +108,7 @@ def test_an_explanation_is_the_librarys(client, request, run, measures):
 
 def test_a_measure_that_a_run_cannot_give_is_refused_in_a_sentence(client):
     answer = client.post(EXPLAIN, json={"text": TEXT, "measures": ["decomposition"]})
-    assert "decomposition is for pretrained encoders" in answer.json()["message"]
+    assert "decomposition needs a pretrained encoder" in answer.json()["message"]
     assert 400 <= answer.status_code < 500
 
 
@@ -295,16 +295,16 @@ def test_addresses_of_nothing_are_not_found(client, path, sentence):
     ("path", "form", "sentence"),
     [
         (EXPLAIN, {}, "text: field required."),
-        (EXPLAIN, {"text": ""}, "the text holds no words, so there is nothing to explain."),
-        (EXPLAIN, {"text": "   "}, "the text holds no words"),
+        (EXPLAIN, {"text": ""}, "the text contains no words, so there is nothing to explain."),
+        (EXPLAIN, {"text": "   "}, "the text contains no words"),
         (EXPLAIN, {"text": 5}, "text: input should be a valid string."),
         (EXPLAIN, {"text": "a", "measure": []}, "measure: extra inputs are not permitted."),
         (EXPLAIN, {"text": "a", "measures": []}, "measures: list should have at least 1 item"),
         (EXPLAIN, {"text": "a", "measures": ["random"] * 21}, "at most 20 items"),
         (EXPLAIN, {"text": "a" * 20_001}, "text: string should have at most 20000 characters"),
         (EXPLAIN, [], "the request: input should be a valid dictionary"),
-        (ATTEND, {"text": ""}, "the text holds no words, so there is nothing to attend to."),
-        (ATTEND, {"text": "a b", "deleted": [2]}, "no word stands at place 2"),
+        (ATTEND, {"text": ""}, "the text contains no words, so there is nothing to attend to."),
+        (ATTEND, {"text": "a b", "deleted": [2]}, "there is no word 2"),
         (ATTEND, {"text": "a b", "deleted": [0, 1]}, "no word is left"),
         (ATTEND, {"text": "a b", "deleted": [-1]}, "deleted.0: input should be greater than"),
         (ATTEND, {"text": "a b", "weights": [1]}, "expected a weight for each of 2 words"),
@@ -345,7 +345,7 @@ def test_bodies_that_are_no_form_are_refused(client, body, sentence):
     ("query", "sentence"),
     [
         ("where=max_weight", "expected a column and an interval such as max_weight:[0.5,1]"),
-        ("where=max_weight:[a,b]", "the ends of an interval are numbers or nothing"),
+        ("where=max_weight:[a,b]", "the ends of an interval should be numbers or empty"),
         ("count=0", "count: input should be greater than or equal to 1."),
         ("count=201", "count: input should be less than or equal to 200."),
         ("offset=-1", "offset: input should be greater than or equal to 0."),

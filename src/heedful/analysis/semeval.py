@@ -56,7 +56,7 @@ def read_semeval(paths: str) -> tuple[Documents, list[str]]:
     if other := len(kept) - len(polar):
         notes.append(f"{counted(other, 'tweet')} neutral or of both polarities, left out")
     if not polar:
-        raise DataError(f"{phrases} holds no positive or negative tweet: {'; '.join(notes)}.")
+        raise DataError(f"{phrases} contains no positive or negative tweet: {'; '.join(notes)}.")
     return Documents(_document(tweet) for tweet in polar), notes
 
 
@@ -72,8 +72,8 @@ def _phrases(path: Path) -> dict[tuple[str, str], Tweet]:
         words = len(text.split())
         if not (start.isdigit() and end.isdigit() and int(start) <= int(end) < words):
             raise DataError(
-                f"{where}: a phrase runs from one word to another, counted from 0, in a text of "
-                f"{counted(words, 'word')}; not from {start!r} to {end!r}."
+                f"{where}: expected the first and last word of a phrase, numbered from 0, in a "
+                f"text of {counted(words, 'word')}; got {start!r} and {end!r}."
             )
         tweet.phrases.append((int(start), int(end), _polarity(polarity, where)))
     return tweets

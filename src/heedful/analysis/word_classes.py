@@ -36,7 +36,7 @@ def words_by_kind(
     names = kind_names(classes)
     if not any(map(len, token_classes.polar)):
         raise DataError(
-            "no word of the training documents is tied to a label (more than 5 occurrences and "
+            "no word of the training documents belongs to a label (more than 5 occurrences and "
             "more than three quarters of all of them under it; 0.6 with three labels or more), so "
             "there are no kinds of words to compare."
         )

@@ -38,11 +38,11 @@ def what_instead(measures: Rows, chosen: Rows, verdict: Verdict, tolerated: floa
     best = next((row for row in chosen if row["judgement"] == "supported"), None)
     if best is None:
         return (
-            "No measure of importance may be shown instead: of none is the picture surely false on "
-            f"at most {tolerated:.0%} of the documents{_refused(measures)}."
+            "No measure of importance may be shown instead: none is certain to have a false "
+            f"picture on at most {tolerated:.0%} of the documents{_refused(measures)}."
         )
     others = [str(row["measure"]) for row in able if str(row["measure"]) not in best["measure"]]
-    also = f" (by itself also: {', '.join(others[:3])})" if others else ""
+    also = f" (alone also: {', '.join(others[:3])})" if others else ""
     return (
         f"What may be shown instead: {best['measure']}{also}: chosen on other documents, "
         f"{_of(best)}, where attention's is false on {attention['false_pictures']:.0%}."

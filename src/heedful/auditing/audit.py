@@ -104,7 +104,7 @@ def _concluded(measuring: "Measuring", about: dict[str, Any]) -> Audit:
     base = joined(parts(), places, BASE, len(chosen))
     is_single = base.columns["words"] < 2
     if is_single.all():
-        raise DataError("every document has one word only, so there is nothing to attend to.")
+        raise DataError("every document has only one word, so there is nothing to attend to.")
     labels = base.columns["label_number"].astype(np.int64)
     prediction = base.columns["prediction_number"].astype(np.int64)
     is_right = np.where(labels >= 0, labels == prediction, np.nan)

@@ -40,7 +40,7 @@ def why_chance(found: Audit, rng: np.random.Generator, settings: BootstrapSettin
     above = "at chance" if ahead.mean <= 0 else "not clearly above chance on these documents"
     return (
         f"the model's accuracy is {above}: {np.nanmean(right):.1%}, and {np.nanmean(always):.1%} "
-        f"for always answering {commonest!r}; so nothing that it shows is supported"
+        f"for always predicting {commonest!r}; so nothing that it shows is supported"
     )
 
 

@@ -75,7 +75,7 @@ class PartsInFolder(Parts):
         for name, value in request.items():
             if before.get(name) != value:
                 raise RunError(
-                    f"{path} holds an audit begun with {name} = {before.get(name)}, not {value}. "
+                    f"{path} holds an audit started with {name} = {before.get(name)}, not {value}. "
                     "Resume with the same request, or choose another folder."
                 )
 

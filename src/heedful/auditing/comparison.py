@@ -46,7 +46,7 @@ def compare(
 ) -> Comparison:
     """Compare audits made on the same documents."""
     if len(audits) < 2:
-        raise DataError("two audits at least are needed to compare.")
+        raise DataError("a comparison needs at least two audits.")
     (first, of_first), *others = audits.items()
     for name, audit in others:
         if audit.texts != of_first.texts:
@@ -57,7 +57,7 @@ def compare(
             )
         if audit.about.get("judge", "self") != of_first.about.get("judge", "self"):
             raise DataError(
-                f"{first} and {name} were judged by different models, so their numbers mean "
+                f"{first} and {name} were judged by different models, so their numbers measure "
                 "different things. Audit both with the same --judge."
             )
     rng = np.random.default_rng(seed)

@@ -114,12 +114,12 @@ def _why_none(documents: int, risk: float) -> str:
     needed = fewest_documents(risk)
     if documents < needed:
         return (
-            f"At most {100 * risk:g}% false takes an audit of at least "
+            f"To guarantee at most {100 * risk:g}% false pictures, an audit needs at least "
             f"{counted(needed, 'document')} with more than one word; this one has {documents:,}."
         )
     return (
-        f"No score tells {counted(needed, 'document')} or more of these from those with a false "
-        f"picture well enough for at most {100 * risk:g}% false."
+        f"No score separates {counted(needed, 'document')} or more of these from those with a "
+        f"false picture well enough to guarantee at most {100 * risk:g}% false pictures."
     )
 
 

@@ -26,7 +26,7 @@ def check_same_documents(trained: Trained, task: Task) -> None:
     before = trained.provenance.get("data", {}).get("fingerprint")
     if now != before:
         raise DataError(
-            "a deep audit trains models on the documents that the model under audit was trained "
-            f"on, and these are others (fingerprint {now}, then {before}). Give the same "
-            "documents, split the same way."
+            "a deep audit trains models on the training documents of the audited model, but these "
+            f"are different documents (fingerprint {now}, then {before}). Give the same documents, "
+            "split in the same way."
         )

@@ -50,7 +50,7 @@ class Within:
             least = most = math.nan
         if math.isnan(least) or math.isnan(most):
             raise DataError(
-                f"the ends of an interval are numbers or nothing, not {interval!r:.60}."
+                f"the ends of an interval should be numbers or empty, not {interval!r:.60}."
             )
         return cls(column, least, most, has_low=left == "[", has_high=right == "]")
 

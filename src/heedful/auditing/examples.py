@@ -13,7 +13,7 @@ from heedful.text.documents import Span
 EACH = 3  # documents of each kind
 MOST_WORDS = 400  # a longer heat map is not read
 AT_RANDOM = "drawn at random"
-WORST = "attention misses most of what decides"
+WORST = "attention misses most of the decisive words"
 
 
 def show_documents(

@@ -84,8 +84,8 @@ def _names(subject: Subject, measures: Sequence[Measure] | None) -> list[str]:
     for measure in measures:
         if not isinstance(measure, str):
             raise ConfigError(
-                "a measure of your own looks inside a fitted heedful.Classifier; here, measures "
-                f"are given by name. Available: {', '.join(subject.measures)}."
+                "your own measures need a fitted heedful.Classifier; for this model, give measures "
+                f"by name. Available: {', '.join(subject.measures)}."
             )
         names.append(measure)
     return names

@@ -62,16 +62,18 @@ class AuditFolder:
             return ""
         if self.is_begun:
             raise RunError(
-                f"{self.path} holds an unfinished audit: continue it with --resume, or choose "
-                "another."
+                f"{self.path} holds an unfinished audit: resume it with --resume, or choose "
+                "another folder."
             )
         RunFolder.new(self.path)
-        return f"there is no unfinished audit at {self.path}, so a new one begins" if resume else ""
+        if not resume:
+            return ""
+        return f"there is no unfinished audit at {self.path}, so a new one is started"
 
     def check_known(self) -> None:
         """Refuse to take a finished audit for the one asked for if nothing says what it is of."""
         if not self._has(runs.REQUEST):
             raise RunError(
-                f"{self.path} holds a finished audit that does not say what was asked of it "
+                f"{self.path} holds a finished audit without a record of its request "
                 f"({runs.REQUEST} is missing). Choose another folder to audit again."
             )

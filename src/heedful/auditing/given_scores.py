@@ -55,8 +55,8 @@ class GivenScores:
             one = next(one for one in self.attributions if not one.covers(documents[0].text))
             scored = next(iter(one.by_text.values()))
             raise DataError(
-                f"none of {counted(len(documents), 'document')} has the text of one with given "
-                f"scores. The first document is {documents[0].text!r:.60}; the first text of "
+                f"none of {counted(len(documents), 'document')} matches a text with given scores. "
+                f"The first document is {documents[0].text!r:.60}; the first text of "
                 f"{one.name} is {scored.text!r:.60}."
             )
         return documents.take(kept), len(documents) - len(kept)

@@ -63,7 +63,7 @@ def _prepared(
     """The settings in numbers, the questions in order, and why some cannot be asked."""
     settings, subject = settings or AuditSettings(), asked_of.subject
     if not len(documents):
-        raise DataError("there is no document to audit on.")
+        raise DataError("there are no documents to audit on.")
     if settings.rationale_words is None:
         settings = replace(settings, rationale_words=mean_rationale_words(documents))
     names = dict.fromkeys(asked or questions)

@@ -27,8 +27,8 @@ NOT_CALIBRATED = "not calibrated"
 NOT_FOR_THIS_KIND = "not for this kind of model"
 READ_ON = "docs/calibration.md"
 SCOPE = (
-    "Rates are of small models on planted evidence that clearly lie or clearly do not: they say "
-    f"how the tests behave there, not on your data ({READ_ON})."
+    "The rates are for small models with planted evidence that clearly lie or clearly do not. They "
+    f"show how the tests behave there, not on your data ({READ_ON})."
 )
 
 
@@ -211,8 +211,8 @@ class OperatingPoints:
         """The inverse of `to_dict`."""
         if stored.get("schema") not in READABLE:
             raise RunError(
-                f"operating points of schema {stored.get('schema')!r}, and this version reads "
-                f"{' and '.join(map(str, READABLE))}. Make them again with `heedful calibrate`."
+                f"the operating points have schema {stored.get('schema')!r}; this version reads "
+                f"{' and '.join(map(str, READABLE))}. Create them again with `heedful calibrate`."
             )
         points = tuple(
             OperatingPoint(
@@ -259,7 +259,7 @@ def _verdict_sentence(found: Mapping[str, Any]) -> str:
     if not said:
         return ""
     told = "; ".join(said)
-    return f"Of models with a known answer, of kinds that the cuts were made without: {told}."
+    return f"On models with a known answer, of kinds not used to set the cuts: {told}."
 
 
 RATES = {

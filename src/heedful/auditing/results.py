@@ -304,7 +304,7 @@ class Audit(AuditDoors):
         folder = RunFolder(Path(path))
         if not (folder.path / runs.AUDIT).is_file():
             raise RunError(
-                f"{path} holds no audit: {runs.AUDIT} is missing. Make one with `heedful audit`."
+                f"{path} contains no audit: {runs.AUDIT} is missing. Run `heedful audit` first."
             )
         stored = StoredAudit.read(folder)
         if stored.seal:
@@ -326,9 +326,9 @@ class Audit(AuditDoors):
         labels = tuple(None if one is None or one != one else one for one in described["label"])
         known = (*described["text"], *described["prediction"], *filter(None, labels))
         if not all(isinstance(one, str) for one in known):
-            raise ValueError("a text, a label or a prediction is no string")
+            raise ValueError("a text, a label or a prediction is not a string")
         if others := [str(name) for name in frame if frame[name].dtype.kind not in "fiub"]:
-            raise ValueError(f"column {others[0]} holds no numbers")
+            raise ValueError(f"column {others[0]} does not hold numbers")
         return cls(
             verdict=stored.verdict,
             answers=stored.answers,
@@ -380,7 +380,7 @@ class StoredAudit:
         """The audit.json of a folder."""
         found = folder.read_record(runs.AUDIT, cls, schemas=[UNSEALED, SCHEMA], advice=ADVICE)
         if found.schema == SCHEMA and not found.seal:
-            raise RunError(f"{folder.path / runs.AUDIT} carries no seal: it was changed. {ADVICE}")
+            raise RunError(f"{folder.path / runs.AUDIT} has no seal: it was changed. {ADVICE}")
         return found
 
     @property

@@ -67,7 +67,7 @@ class NewDocuments:
         """A sentence about the documents without given scores; empty if all have them."""
         if not self.left_out_unscored:
             return ""
-        return f"{counted(self.left_out_unscored, 'document')} left out: without given scores"
+        return f"{counted(self.left_out_unscored, 'document')} left out: no given scores"
 
     def describe(self) -> dict[str, int]:
         """The counts, for the record."""

@@ -101,19 +101,19 @@ def _sentences(audit: Audit, pictures: TestResult, point: OperatingPoint) -> Ite
         if {repeated.judgement, pictures.judgement} == {"supported", "contradicted"}:
             yield (
                 f"With {repeated.note} instead of deleted, it is false on {_share(repeated)}: the "
-                "answer depends on how words are taken away."
+                "answer depends on how words are removed."
             )
     bypass = find_test(audit, BYPASS)
     if bypass and bypass[0].judgement in ("contradicted", "undecided"):
         test, of_bypass = bypass
         past = min(max(1 - test.score.score, 0.0), 1.0)
         yield (
-            f"{past:.0%} of the decision reaches the output past the weights; at most "
+            f"{past:.0%} of the decision bypasses the attention weights; at most "
             f"{of_bypass.tolerated:.0%} is tolerated."
         )
     choice = find_test(audit, WRITTEN_CHOICE)
     if choice and choice[0].judgement == "contradicted":
-        yield "Which word gets the most weight gives the label away: words that say nothing do."
+        yield "The choice of the top word reveals the label, even through uninformative words."
     if named := exceptions(audit):
         is_may = audit.verdict == "may"
         listed = ", ".join(named if is_may else named[:WORST])

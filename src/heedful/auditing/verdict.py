@@ -10,8 +10,8 @@ Judgement = Literal["supported", "contradicted", "undecided", "reported"]
 Verdict = Literal["may", "may-not", "not-safe"]
 
 RULES = """\
-What a heat map claims: these words, in this order, are what the decision rests on. Three tests are
-*judged*, each by a cut that is a tolerable dose, found on models with a known answer
+A heat map claims that the decision is based on these words, in this order. Three tests are
+*judged*. The cut of each is a tolerable dose, found on models with a known answer
 (`heedful calibrate`; the cuts ship with the package):
 
     true pictures   telling    in at most 15% of the documents the top words matter less than half
@@ -19,10 +19,10 @@ What a heat map claims: these words, in this order, are what the decision rests 
                                deleted, and on a sample also replaced by an unknown word, hidden
                                from the attention of a Transformer, and, in deep audits, replaced
                                for a judge that was trained on such texts
-    look away       decisive   at most 45% of the decision, in log-odds, reaches the output past
-                               the weights; asked where a model can decide with other weights, and
-                               judged for attention over the words' own states, not for readings of
-                               a Transformer, where one layer's weights are one path of many
+    look away       decisive   at most 45% of the decision, in log-odds, bypasses the weights;
+                               measured where a model can decide with other weights, and judged for
+                               attention over the words' own states, not for readings of a
+                               Transformer, where one layer's weights are one path of many
     word choice     leak-free  the label is not written into which word gets the most weight
 
 All other tests are *reported*: shown, never judged, except `needed` (a gain of 0.5 points of
@@ -31,17 +31,17 @@ accuracy, in deep audits).
     supported      the whole interval of the score lies above the cut
     contradicted   the whole interval lies below it
     undecided      otherwise, or when floor and ceiling do not separate (no power on this data), or
-                   on fewer than 20 different documents; a question, if its judged tests say the
-                   opposite of each other, or its first one is undecided and none contradicts it
+                   on fewer than 20 different documents; a question is undecided if its judged tests
+                   contradict each other, or if its first one is undecided and none contradicts it
 
 Attention "may not be shown" if telling, decisive or leak-free is contradicted. It "may be shown" if
-telling is supported and so is decisive, wherever decisive is judged. Else it "has not been shown to
-be safe". A reading that is no attention (a measure of importance, or scores that were given) "may
-be shown" if its pictures are supported by the same test and cut, it ranks words otherwise on a
-model whose weights were shuffled (mean rank agreement below 0.5, where that can be asked), and its
+telling is supported and so is decisive, wherever decisive is judged. Otherwise it "has not been
+shown to be safe". A reading other than attention (a measure of importance, or given scores) "may be
+shown" if its pictures are supported by the same test and cut, it ranks words differently on a model
+whose weights were shuffled (mean rank agreement below 0.5, where this can be measured), and its
 scores add up where they should (to 10%). Classes, and texts of some lengths, whose own share of
-false pictures is surely above what is tolerated are named as exceptions. Nothing is supported for a
-model whose accuracy is not clearly above that of always giving the commonest label.
+false pictures is surely above the tolerated share are named as exceptions. Nothing is supported for
+a model whose accuracy is not clearly above that of always predicting the most common label.
 """
 
 DECIDING = ("decisive", "telling")  # the questions that must be supported, where they are judged

@@ -26,9 +26,9 @@ from heedful.runs import RunFolder
 from heedful.text.documents import Document, Documents
 
 SILENT = "No words carry this decision, so there is nothing to show."
-MISSES = "A word that decides as much as any other has hardly any weight."
-STRANGE = "The text holds no word that the model knows."
-OTHER_SIDE = "Most of the weight lies on words that speak against the decision."
+MISSES = "A word that matters as much as any other has almost no weight."
+STRANGE = "The text contains no word that the model knows."
+OTHER_SIDE = "Most of the weight is on words that oppose the decision."
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class ByScore:
         for row, score in enumerate(near.score.tolist()):
             sentence = (
                 f"The words with the most weight matter {score:.0%} as much as the best words; "
-                f"it takes more than {threshold:.0%}."
+                f"the rule requires more than {threshold:.0%}."
             )
             if score > threshold:
                 sentence = ""
@@ -118,11 +118,11 @@ class Withholding:
         if rule is None:
             raise RunError(
                 f"the audit of {name} has no rule for single texts: it was made by an earlier "
-                "version, by another judge, or without asking telling. Audit again."
+                "version, by another judge, or without the question telling. Audit again."
             )
         if not is_of(audit.about, subject):
             raise RunError(
-                f"the audit of {name} is of another model: its weights are not those of this one. "
+                f"the audit of {name} is of another model: its weights differ from this one's. "
                 "Audit this model, or give an audit of it."
             )
         shares = tuple(float(share) for share in audit.settings["fractions"])

@@ -79,8 +79,8 @@ def calibrate(
     known = [*found.known, *exact.known]
     if not known:
         raise RunError(
-            f"none of {len(looked)} models is what its kind should be, so there is nothing to "
-            f"count. The first was left out because of: {looked[0].left_out}."
+            f"none of {len(looked)} models met the conditions of its kind, so nothing can be "
+            f"measured. The first was left out because of: {looked[0].left_out}."
         )
     tested = rate_tests(known)
     judged = judge_elsewhere(known, looked)

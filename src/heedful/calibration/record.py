@@ -80,13 +80,13 @@ class Calibration:
         if not path.is_file():
             raise RunError(
                 f"no calibration in {folder}: {RECORD} is missing. "
-                f"`heedful calibrate -o {folder}` makes it."
+                f"Create it with `heedful calibrate -o {folder}`."
             )
         stored = RunFolder(folder).read_json(RECORD)
         if stored.get("schema") != SCHEMA:
             raise RunError(
-                f"{path} has schema {stored.get('schema')!r}, and this version reads {SCHEMA}. "
-                "Make it again with `heedful calibrate`."
+                f"{path} has schema {stored.get('schema')!r}; this version reads {SCHEMA}. "
+                "Create it again with `heedful calibrate`."
             )
 
         def refusal(reason: str) -> RunError:

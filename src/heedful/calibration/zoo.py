@@ -289,13 +289,13 @@ def _tuples(plain: Mapping[str, Any]) -> dict[str, Any]:
 def _exact(plain: Mapping[str, Any], settings: tuple[str, ...]) -> ExactKind:
     strangers = plain.keys() - {one.name for one in fields(ExactKind)}
     if strangers:
-        raise ConfigError(f"exact kind {plain['name']!r}: nothing is known of {sorted(strangers)}.")
+        raise ConfigError(f"exact kind {plain['name']!r}: unknown keys {sorted(strangers)}.")
     kind = ExactKind(**_tuples(plain))
     if kind.base not in BASES:
-        raise ConfigError(f"exact kind {kind.name!r}: no Transformer is made from {kind.base!r}.")
+        raise ConfigError(f"exact kind {kind.name!r}: no Transformer for the base {kind.base!r}.")
     for name in (*kind.settings, *kind.quick):
         if name not in settings:
-            raise ConfigError(f"kind {kind.name!r} names a setting {name!r} that is not there.")
+            raise ConfigError(f"kind {kind.name!r} names a setting {name!r} that does not exist.")
     return kind
 
 
@@ -304,7 +304,9 @@ def _kind(plain: Mapping[str, Any], settings: tuple[str, ...], alone: tuple[str,
     chosen = alone if plain["settings"] == "all" else tuple(plain["settings"])
     for name in (*chosen, *plain.get("deep", ()), *plain.get("quick", ())):
         if name not in settings:
-            raise ConfigError(f"kind {plain['name']!r} names a setting {name!r} that is not there.")
+            raise ConfigError(
+                f"kind {plain['name']!r} names a setting {name!r} that does not exist."
+            )
     return Kind(
         name=plain["name"],
         says=plain["says"],

@@ -56,8 +56,8 @@ def main() -> NoReturn:
     except BaseException as error:  # noqa: BLE001  (the last line of defence; panics of Rust too)
         if is_out_of_memory(error):
             _leave(
-                "out of memory. What was saved before is intact. Smaller batches (--batch-size), "
-                "shorter documents (--max-words) or a smaller model need less.",
+                "out of memory. What was saved before is intact. Use smaller batches "
+                "(--batch-size), shorter documents (--max-words) or a smaller model.",
                 EnvironmentFailure.exit_code,
             )
         if os.environ.get("HEEDFUL_TRACEBACK"):
@@ -85,7 +85,7 @@ def _in_words(error: OSError) -> tuple[str, int]:
 def _stop(number: int, frame: FrameType | None) -> NoReturn:
     raise EnvironmentFailure(
         f"stopped by {signal.Signals(number).name}. What was saved before is intact; "
-        "--resume resumes a training or an audit; a sweep resumes when it is called again."
+        "--resume resumes a training or an audit; a sweep resumes when you run it again."
     )
 
 
@@ -94,7 +94,7 @@ def _refusal(error: Any) -> str:
     sentence = error.format_message()
     if not sentence or error.ctx is None:
         return sentence
-    return f"{sentence.rstrip('.')}. `{error.ctx.command_path} --help` says what can be given."
+    return f"{sentence.rstrip('.')}. `{error.ctx.command_path} --help` lists the options."
 
 
 def _leave(sentence: str, code: int) -> NoReturn:

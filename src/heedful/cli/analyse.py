@@ -28,11 +28,12 @@ _TRAINING = "Analyses that train"
 @holds_output
 def analyse(
     name: Annotated[
-        str, typer.Argument(help="As in information:clusters=500; see `heedful list analyses`.")
+        str,
+        typer.Argument(help="Analysis (`heedful list analyses`), as in information:clusters=500."),
     ],
     of: Annotated[
         list[str] | None,
-        typer.Argument(help="What it looks at: DATA, or RUN, or RUN DATA.", metavar="RUN DATA"),
+        typer.Argument(help="Its input: DATA, RUN, or RUN and DATA.", metavar="RUN DATA"),
     ] = None,
     output: Annotated[
         Path | None,
@@ -42,32 +43,35 @@ def analyse(
     label: LabelColumn = None,
     data_dir: DataDir = None,
     seed: Annotated[
-        int | None, typer.Option("--seed", help="Decides every draw. Default: 0, or the profile's.")
+        int | None,
+        typer.Option("--seed", help="Seed of all random choices. Default: 0, or the profile's."),
     ] = None,
     profile: Annotated[
-        str | None, typer.Option(help="Settings to start from.", rich_help_panel=_TRAINING)
+        str | None, typer.Option(help="Profile to start from.", rich_help_panel=_TRAINING)
     ] = None,
     encoder: Annotated[
-        str | None, typer.Option(help="embedding or affine.", rich_help_panel=_TRAINING)
+        str | None, typer.Option(help="Encoder: embedding or affine.", rich_help_panel=_TRAINING)
     ] = None,
     alignment: Annotated[
-        str | None, typer.Option(help="As in dot:scale=10.", rich_help_panel=_TRAINING)
+        str | None, typer.Option(help="Alignment, such as dot:scale=10.", rich_help_panel=_TRAINING)
     ] = None,
     epochs: Annotated[
         int | None, typer.Option(help="Maximum number of epochs.", rich_help_panel=_TRAINING)
     ] = None,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", help="Any other setting.", rich_help_panel=_TRAINING),
+        typer.Option(
+            "--set", help="Any other setting: --set patience=5.", rich_help_panel=_TRAINING
+        ),
     ] = None,
     device: Device = "auto",
     quiet: Quiet = False,
-    json: Annotated[bool, typer.Option("--json", help="The result as JSON.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Run an instrument of the papers: gradient flow, word scores, mutual information, …
+    """Run another analysis from the papers: gradient flow, word scores, mutual information, …
 
-    `heedful list analyses` says what each one looks at. With -o a folder gets one page with the
-    figures, the numbers as JSON and, where rows are many, a Parquet table.
+    To see them all, run `heedful list analyses`. With -o, the figures are saved as one page, the
+    numbers as JSON and long tables as Parquet.
     """
     from dataclasses import replace
 
@@ -156,9 +160,9 @@ def _arguments(analysis: "Analysis", given: list[str]) -> list[str]:
         wanted = ["RUN", "DATA"] if has_data else ["RUN"]
     if len(given) != len(wanted):
         usage = " ".join(["heedful analyse", analysis.name, *wanted])
-        raise UsageError(f"{analysis.name} is asked like this: {usage}. Got: {given or 'nothing'}.")
+        raise UsageError(f"expected `{usage}`. Got these arguments: {given or 'none'}.")
     if wanted[:1] == ["RUN"] and given[0].startswith(HF) and not isinstance(analysis, OfAttention):
-        raise UsageError(f"{analysis.name} looks at a run of heedful, and {given[0]} is none.")
+        raise UsageError(f"{analysis.name} needs a run folder; {given[0]} is not one.")
     return given
 
 
@@ -166,11 +170,11 @@ def _refuse(analysis: "Analysis", flags: dict[str, Any]) -> None:
     from heedful.analysis.instruments.base import OfCorpus, OfTraining
     from heedful.errors import UsageError
 
-    instead = "reads a run"
+    instead = "analyses a finished run"
     if isinstance(analysis, OfTraining):
-        instead = f"has options of its own, as in {analysis.name}:epochs=6"
+        instead = f"has its own options, such as {analysis.name}:epochs=6"
     elif isinstance(analysis, OfCorpus):
-        instead = "looks at documents"
+        instead = "analyses documents"
     for flag, value in flags.items():
         if value is not None and value != []:
             raise UsageError(f"--{flag} is for analyses that train; {analysis.name} {instead}.")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from heedful.auditing.results import Audit
 
 
-NEEDS_DEEP = "--train, --cores and --memory go with --deep"
+NEEDS_DEEP = "--train, --cores and --memory need --deep"
 
 
 @holds_output
@@ -50,25 +50,25 @@ def audit(
     judge: Annotated[
         str,
         typer.Option(
-            help="Whose predictions erasure looks at: self, another run, or, of a healed run, "
-            "original: the model that decides."
+            help="Model whose predictions are measured when words are erased: self, another run, "
+            "or, for a healed run, original: the model that decides."
         ),
     ] = "self",
     deep: Annotated[
         bool,
         typer.Option(
             "--deep",
-            help="Also ask the questions that need retrained models (needs -o), and search for "
-            "the best ranking of words. With hf: the search, and a copy fine-tuned on masked "
-            "texts as judge.",
+            help="Also run the tests that retrain models (about 20; needs -o), and search for the "
+            "best ranking of words. With hf: run the search, and fine-tune a copy on masked texts "
+            "as judge.",
         ),
     ] = False,
     train_data: Annotated[
         str | None,
         typer.Option(
             "--train",
-            help="With --deep: what the run was trained on. Default: found. With hf: texts for the "
-            "copy that judges. Default: those that are not sampled.",
+            help="With --deep: the run's training data. Default: as recorded in the run. With hf: "
+            "texts to fine-tune the judge on. Default: those that are not sampled.",
         ),
     ] = None,
     cores: Annotated[
@@ -106,14 +106,14 @@ def audit(
     device: Device = "auto",
     precision: Exactness = "auto",
     quiet: Quiet = False,
-    json: Annotated[bool, typer.Option("--json", help="The audit as JSON.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the audit as JSON.")] = False,
 ) -> None:
-    """Ask whether attention explains this model's decisions, and say so in a sentence.
+    """Test whether attention explains this model's decisions, and print a verdict.
 
-    A corpus is audited on its test part. Of a file, documents that trained the model or chose its
-    best epoch are left out and counted. Eight of the ten questions need only the trained model;
-    needed and stable, and parts of exclusive and leak-free, need retrained models: --deep trains
-    about twenty, in parallel, and --resume resumes it.
+    A corpus is audited on its test part. A file is audited without the documents that were used to
+    train the model or to choose its best epoch. Eight of the ten questions need only the trained
+    model. The questions needed and stable, and parts of exclusive and leak-free, need retrained
+    models: --deep trains about twenty in parallel. --resume resumes an interrupted audit.
     """
     from dataclasses import replace
 
@@ -138,14 +138,14 @@ def audit(
     from heedful.training.trained import Trained
 
     if fail_on not in (None, "may-not", "not-safe"):
-        raise UsageError(f"--fail-on takes may-not or not-safe, not {fail_on!r}.")
+        raise UsageError(f"--fail-on must be may-not or not-safe, not {fail_on!r}.")
     at_least(1, documents=documents)
     at_least(0, seed=seed)
     exactness: Precision = check(precision, Precision, "--precision")
     seconds = None if budget is None else seconds_in(budget)
     given = GivenScores.read(list(map(str, attributions or [])) or None)
     if given.names and ask is not None and "telling" not in ask:
-        raise UsageError("--attributions are judged by telling: ask it too.")
+        raise UsageError("--attributions are judged by the question telling: add --ask telling.")
     if run.startswith(HF):
         refuse_options(
             {
@@ -162,7 +162,7 @@ def audit(
         )  # fmt: skip
         return
     if readout is not None or heads:
-        raise UsageError(f"--readout and --heads go with {HF}FOLDER_OR_NAME.")
+        raise UsageError(f"--readout and --heads need {HF}FOLDER_OR_NAME.")
     trained = Trained.load(run, device)
     of_judge: Judge | None = None
     if judge == ORIGINAL and trained.original is not None:

@@ -24,7 +24,7 @@ MOST_ROWS = 12  # of the ranking that a terminal shows
 def refuse_options(given: Mapping[str, object]) -> None:
     """Options that say nothing about a model that is audited as it is."""
     if wrong := [option for option, value in given.items() if value]:
-        raise UsageError(f"{', '.join(wrong)}: not for a Hugging Face model, audited as it is.")
+        raise UsageError(f"not available for a Hugging Face model: {', '.join(wrong)}.")
 
 
 def audit_transformer(
@@ -65,12 +65,12 @@ def audit_transformer(
     from heedful.readouts import readouts
 
     if resume and (output is None or seconds is not None):
-        raise UsageError("--resume resumes what is kept in -o, and takes no --budget here.")
+        raise UsageError("with hf:, --resume needs -o and cannot be combined with --budget.")
     place = enter(output, resume, quiet)
     for readout in wanted or []:
         readouts.make(readout)
     if heads and ask is not None and "telling" not in ask:
-        raise UsageError("--heads ranks by telling: ask it too.")
+        raise UsageError("--heads ranks by the question telling: add --ask telling.")
     quieten()
     loaded = load_transformer(name, device, precision)
     loaded, documents, note = loaded.with_labels_of(found[0])
@@ -169,19 +169,19 @@ def shown(result: "ReadingAudits") -> Iterator[Text]:
         level = percent(float(first.about["interval_level"]))
         yield Text(show.audited_documents(first))
         yield Text(
-            f"intervals of {level}, so that the verdicts on {len(audits)} readings hold together "
-            "with 95%"
+            f"intervals are at {level}, so that all verdicts on {len(audits)} readings hold "
+            "together at 95%"
         )
         yield Text(show.one_line(first.caveat) + "\n")
         for sentence in audits[result.best].given_sentences:
-            yield Text(f"beside {result.best}: {show.one_line(sentence)}", style="bold")
+            yield Text(show.one_line(sentence), style="bold")
         yield from _side_by_side(audits)
     if result.chance:
         yield Text(f"\n{result.chance}", style="bold")
     if result.ranking:
         yield from _ranked(result)
     if result.instead and len(audits) > 1:
-        yield Text(f"\nbeside {result.best}: {result.instead}")
+        yield Text(f"\n{result.best}: {result.instead}")
     if len(audits) > 1:
         yield Text(f"\n{show.one_line(first.calibration.track_record)}")
 
@@ -223,7 +223,7 @@ def _ranked(result: "ReadingAudits") -> Iterator[Text]:
 
     ranking = result.ranking
     yield Text(
-        f"\nfall in probability without the top words, beyond that of random words; intervals that "
+        f"\ndrop in probability without the top words, minus that of random words; intervals that "
         f"hold for all {len(ranking)} readings together",
         style="bold",
     )
@@ -240,5 +240,5 @@ def _ranked(result: "ReadingAudits") -> Iterator[Text]:
         )
     best = ranking[0]["reading"]
     if best not in result.audits and ranking[0]["tells"]:
-        yield Text(f"{best} tells most, but it was only ranked: audit it on other documents with")
+        yield Text(f"{best} ranks first, but was not audited. Audit it on other documents with")
         yield Text(f"--readout {best}")

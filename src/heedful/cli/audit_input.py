@@ -40,7 +40,7 @@ def enter(output: Path | None, resume: bool, quiet: bool) -> "AuditFolder | None
 
     if output is None:
         if resume:
-            raise UsageError("--resume resumes what is kept in a folder: give it with -o.")
+            raise UsageError("--resume needs the folder of the interrupted audit: give it with -o.")
         return None
     place = AuditFolder(output)
     note = place.check(resume)

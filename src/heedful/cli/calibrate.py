@@ -17,22 +17,23 @@ if TYPE_CHECKING:
 @holds_output
 def calibrate(
     output: Annotated[
-        Path, typer.Option("-o", "--output", help="Folder of the models, the page and the points.")
+        Path,
+        typer.Option("-o", "--output", help="Folder for models, report and operating points."),
     ],
     quick: Annotated[
-        bool, typer.Option("--quick", help="A small part of the zoo, in minutes.")
+        bool, typer.Option("--quick", help="Use a small part of the zoo; takes minutes.")
     ] = False,
-    seeds: Annotated[int, typer.Option(help="Number of seeds each model is trained with.")] = 1,
+    seeds: Annotated[int, typer.Option(help="Number of seeds to train each model with.")] = 1,
     on: Engine = "local",
     cores: AtOnce = None,
     device: Device = "cpu",
     quiet: Quiet = False,
     json: AsJson = False,
 ) -> None:
-    """Audit models whose attention is known to lie or to tell the truth, and count.
+    """Measure how often the verdict is right on models whose answer is known.
 
-    Gives the rates of the verdict, each test's power and false alarms, and the operating points. An
-    interrupted calibration resumes: what has been trained or audited is not done again.
+    Prints the rates of the verdict, the power and false alarms of each test, and the operating
+    points. Run it again to resume an interrupted calibration: finished models are skipped.
     """
     from heedful import runs
     from heedful.auditing.operating_points import FILE_NAME

@@ -31,10 +31,10 @@ def compare(
         list[Path], typer.Argument(help="Audit folders, or run folders with --data.")
     ],
     data: Annotated[
-        str | None, typer.Option(help="Audit the runs on this: a file, a folder or a corpus name.")
+        str | None, typer.Option(help="Documents for run folders: a file, folder or corpus name.")
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Folder for the report of all of them.")
+        Path | None, typer.Option("-o", "--output", help="Folder for the common report.")
     ] = None,
     text: TextColumn = None,
     label: LabelColumn = None,
@@ -45,12 +45,12 @@ def compare(
     seed: Seed = 0,
     device: Device = "auto",
     quiet: Quiet = False,
-    json: Annotated[bool, typer.Option("--json", help="The comparison as JSON.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the comparison as JSON.")] = False,
 ) -> None:
-    """Put accuracy beside faithfulness for several models, and test their differences in pairs.
+    """Compare the accuracy and faithfulness of several models, and test each pair's differences.
 
-    A folder that holds an audit is taken as it is; a run is audited first, on --data. All must have
-    been audited on the same documents.
+    An audit folder is used as it is. A run folder is audited first, on --data. All audits must be
+    of the same documents.
     """
     from heedful import runs
     from heedful.auditing.comparison import compare
@@ -66,14 +66,14 @@ def compare(
     if output is not None:
         RunFolder.new(output)
     if len({folder.resolve() for folder in folders}) < len(folders):
-        raise UsageError("the same folder is given twice.")
+        raise UsageError("the same folder is given twice. Give each folder once.")
     names = _names(folders)
     subjects = {}
     for name, folder in zip(names, folders, strict=True):  # refuse before anything is audited
         if not (folder / runs.AUDIT).is_file():
             if data is None:
                 raise UsageError(
-                    f"{folder} holds no audit. Name the documents with --data to audit it now."
+                    f"{folder} contains no audit. Give documents with --data to audit it now."
                 )
             subjects[name] = ClassifierSubject(Trained.load(folder, device))
     loaded = {n: Audit.load(f) for n, f in zip(names, folders, strict=True) if n not in subjects}

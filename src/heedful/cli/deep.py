@@ -44,10 +44,10 @@ class Deep:
         from heedful.jobs.budget import Budget
 
         if output is None:
-            raise UsageError("--deep trains models and keeps them in a folder: give it with -o.")
+            raise UsageError("--deep trains models and saves them: give a folder with -o.")
         if trained.original is not None:
             raise UsageError(
-                "--deep trains twins on the labels of documents, and a healed run learnt from the "
+                "--deep retrains models on labelled documents, but a healed run learned from the "
                 f"decisions of {trained.original.name}. Audit it without --deep."
             )
         task = task_of(run, trained, train_data, data_dir)
@@ -70,7 +70,7 @@ class Deep:
         wanted = twins_wanted(settings, self.settings, asked)
         if not quiet:
             models = counted(len(wanted), "model")
-            show.note(f"training {models} for the questions that need them")
+            show.note(f"training {models} for the tests that need retrained models")
         arguments: dict[str, Any] = {
             "chosen_words": settings.chosen_words,
             "answers": judge,
@@ -109,8 +109,8 @@ def task_of(run: Path, trained: "Trained", train_data: str | None, data_dir: Pat
         )
     except DataError as error:
         raise DataError(
-            f"--deep trains models on the documents that {run} was trained on, and they cannot be "
-            f"read: {error} Give them with --train."
+            f"--deep needs the documents that {run} was trained on, but they cannot be read: "
+            f"{error} Give them with --train."
         ) from None
     task = Task.from_corpus(corpus, {"source": source})
     check_same_documents(trained, task)

@@ -23,10 +23,10 @@ AUDITS = "audits"  # their folder, beside the runs
 
 @holds_output
 def demo(
-    output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the two runs.")] = Path(
-        "heedful-demo"
-    ),
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1.")] = "auto",
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="Folder for the two runs and the report.")
+    ] = Path("heedful-demo"),
+    device: Annotated[str, typer.Option(help="Device: auto, cpu, cuda or cuda:1.")] = "auto",
 ) -> None:
     """Train a small classifier on real film reviews in two ways, audit both, write a report."""
     from heedful.cli import show
@@ -37,7 +37,7 @@ def demo(
     models = {
         "standard": ("a BiLSTM with attention, trained as usual", Settings()),
         "faithful": (
-            "the same, its attention trained on what deleting words does to the decision",
+            "the same model, with attention trained to match the effect of deleting words",
             Settings().with_(recipe="faithful"),
         ),
     }
@@ -53,9 +53,9 @@ def demo(
     _audit(runs, corpus, output)
     first = output / list(runs)[-1]
     command = "heedful" if shutil.which("heedful") else sys.argv[0]
-    show.result(f"\nboth runs are in {output}; ask one about a text of yours:")
+    show.result(f"\nboth runs are in {output}. Explain a text of your own:")
     show.result(f'  {command} explain {first} "A very funny movie."')
-    show.result("or drag their attention in a page, and see whether the predictions follow:")
+    show.result("or change their attention in the browser and watch the predictions:")
     show.result(f"  {command} serve {output}")
 
 
@@ -78,7 +78,7 @@ def _trained(
     folder = RunFolder(output / name)
     show.note(f"{name}: {meaning}")
     if folder.is_finished:
-        show.note(f"  trained before; delete {folder.path} to train it again")
+        show.note(f"  already trained; delete {folder.path} to train it again")
         trained = Trained.load(folder.path)
     else:
         if not folder.is_begun:
@@ -100,7 +100,7 @@ def _audit(trained: "dict[str, Trained]", corpus: "Corpus", output: Path) -> Non
     from heedful.cli import show
     from heedful.report import write_report
 
-    show.result(f"\nmay that attention be shown as an explanation? {AUDITED} test sentences say")
+    show.result(f"\nmay attention be shown as an explanation? (audit of {AUDITED} test sentences)")
     audits = {}
     for name, model in trained.items():
         with show.DocumentBar(AUDITED, is_shown=True) as bar:

@@ -18,26 +18,26 @@ def explain(
     text: Annotated[str, typer.Argument(help="The text to explain.")],
     measure: Annotated[
         list[str] | None,
-        typer.Option(help="Importance measure, may be repeated; see `heedful list importances`."),
+        typer.Option(help="Importance measure (`heedful list importances`); may be repeated."),
     ] = None,
     audit: OfAudit = None,
     risk: Risk = 0.05,
     readout: Readout = None,
     anyway: Annotated[
-        bool, typer.Option("--anyway", help="Also show a heat map that should not be shown.")
+        bool, typer.Option("--anyway", help="Show the heat map even if the audit withholds it.")
     ] = False,
     device: Device = "auto",
     html: Annotated[
-        Path | None, typer.Option("--html", help="Write the explanation as a page to this file.")
+        Path | None, typer.Option("--html", help="Write the explanation to this HTML file.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="The explanation as JSON.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the explanation as JSON.")] = False,
 ) -> None:
-    """Show a text in colour: attention beside other measures, and the prediction without top words.
+    """Show a text coloured by attention and other measures, and its prediction without top words.
 
-    Orange speaks for the predicted label, blue against it; attention has no sign. If the run was
-    audited (the audit is given, or found in or beside the run's folder), its rule says whether this
-    text's heat map of attention may be shown; one that may not is withheld. Of a Hugging Face
-    model, --audit is the folder of the reading's audit, such as DIR/1-last-cls.
+    Orange supports the predicted label, blue opposes it; attention has no sign. If the run was
+    audited (the audit is given, or found in or next to the run's folder), the audit's rule decides
+    whether this text's heat map of attention is shown or withheld. For a Hugging Face model, give
+    --audit the folder of the reading's audit, such as DIR/1-last-cls.
     """
     from heedful.cli import show
     from heedful.cli.models import refuse_readout
@@ -45,7 +45,7 @@ def explain(
     from heedful.model.hub import HF
 
     if html is not None and not html.absolute().parent.is_dir():
-        raise UsageError(f"no folder {html.parent} to write {html.name} into.")
+        raise UsageError(f"cannot write {html}: there is no folder {html.parent}. Create it first.")
     if run.startswith(HF):
         explanation = _by_transformer(
             run.removeprefix(HF), text, measure, audit, risk, readout, device
@@ -120,5 +120,5 @@ def _withholding(
     if place is None:
         return None
     if audit is None:
-        show.note(f"note: by the audit {place}")
+        show.note(f"note: using the audit {place}")
     return Withholding.by_audit(Audit.load(place), subject, risk)

@@ -20,7 +20,7 @@ def heal(
     data: Annotated[
         str, typer.Argument(help="Texts, labelled or not: a file, a folder or a corpus name.")
     ],
-    output: Annotated[Path, typer.Option("-o", "--output", help="Run folder to make.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Run folder to create.")],
     resume: Annotated[bool, typer.Option("--resume", help="Resume an interrupted run.")] = False,
     tune: Annotated[
         bool,
@@ -30,14 +30,16 @@ def heal(
     label: LabelColumn = None,
     data_dir: DataDir = None,
     dev_share: Annotated[
-        float, typer.Option(help="Share kept aside to choose the best epoch.")
+        float, typer.Option(help="Share held out to choose the best epoch.")
     ] = 0.1,
-    test_share: Annotated[float, typer.Option(help="Share kept aside to test on.")] = 0.1,
+    test_share: Annotated[float, typer.Option(help="Share held out to test on.")] = 0.1,
     epochs: Annotated[int | None, typer.Option(help="Maximum number of epochs.")] = None,
-    learning_rate: Annotated[float | None, typer.Option(help="The optimiser's.")] = None,
-    batch_size: Annotated[int | None, typer.Option(help="Documents per step.")] = None,
-    max_words: Annotated[int | None, typer.Option(help="Longer documents are cut here.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Same seed, same result.")] = None,
+    learning_rate: Annotated[float | None, typer.Option(help="Learning rate.")] = None,
+    batch_size: Annotated[int | None, typer.Option(help="Number of documents per step.")] = None,
+    max_words: Annotated[
+        int | None, typer.Option(help="Maximum number of words; longer documents are cut.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of all random choices.")] = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", help="Any other setting: --set patience=5.")
     ] = None,
@@ -45,10 +47,11 @@ def heal(
     quiet: Quiet = False,
     json: AsJson = False,
 ) -> None:
-    """Give a finished classifier attention that can be audited and shown; it still decides.
+    """Train attention that can be audited and shown for a finished classifier, which still decides.
 
-    The model's own decisions are the labels, so texts need none; labels that are there score it at
-    the end. Where attention disagrees with the model, no heat map is shown.
+    The model's own decisions serve as labels, so the texts need none. If they have labels, these
+    are used to measure accuracy at the end. Where attention disagrees with the model, no heat map
+    is shown.
     """
     from heedful import storage
     from heedful.cli import show
@@ -74,7 +77,7 @@ def heal(
     if not (resume and folder.is_begun):
         folder = RunFolder.new(output)
         if resume and not quiet:
-            show.note(f"note: there is no unfinished run at {output}, so a new one begins")
+            show.note(f"note: there is no unfinished run at {output}, so a new one is started")
     settings = settings_from(
         heal_settings(name, tune), None, epochs, learning_rate, set_ or [],
         batch_size=batch_size, max_words=max_words, seed=seed,
@@ -130,14 +133,14 @@ def _report(
         return
     part = "test" if "test" in trained.metrics else "dev"
     if part not in trained.metrics:
-        show.result("no texts were kept aside, so it is not known how many decisions are kept")
+        show.result("no texts were held out, so the share of decisions kept is unknown")
     else:
         scores = trained.metrics[part]
         low, high = (percent(bound) for bound in scores["decisions_kept_interval"])
-        chosen = "" if part == "test" else " (which also chose the epoch, so this flatters)"
+        chosen = "" if part == "test" else " (also used to choose the epoch, so this is optimistic)"
         show.result(
             f"decisions kept: {percent(scores['decisions_kept'])} of {scores['documents']:,} texts "
-            f"that were kept aside{chosen}; 95% interval {low} to {high}"
+            f"that were held out{chosen}; 95% interval {low} to {high}"
         )
         if "accuracy" in scores:
             show.result(

@@ -14,12 +14,12 @@ TERMS_FAMILY = "terms"  # what the words of an audit mean
 
 def list_members(
     family: Annotated[
-        str | None, typer.Argument(help="Which family, settings or terms; none lists all families.")
+        str | None, typer.Argument(help="A family, settings or terms. Default: all families.")
     ] = None,
     data_dir: Annotated[
         str | None, typer.Option(help="Folder of named corpora. Default: $HEEDFUL_DATA.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="The list as JSON.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False,
 ) -> None:
     """List every member of every family: encoders, projections, recipes, corpora, …"""
     from heedful.cli import show

@@ -15,7 +15,7 @@ def refuse_readout(readout: str | None) -> None:
     from heedful.model.hub import HF
 
     if readout is not None:
-        raise UsageError(f"--readout goes with {HF}FOLDER_OR_NAME.")
+        raise UsageError(f"--readout needs {HF}FOLDER_OR_NAME.")
 
 
 def transformer_subject(loaded: "LoadedTransformer", readout: str | None) -> "TransformerSubject":

@@ -42,23 +42,32 @@ Tolerate = Annotated[
 OfAudit = Annotated[
     Path | None,
     typer.Option(
-        "--audit", help="An audit of this run, whose rule says whether to show the heat map."
+        "--audit", help="Audit of this run; its rule decides whether the heat map is shown."
     ),
 ]
 Risk = Annotated[
     float,
     typer.Option("--risk", help="Share of texts that may be shown with a false heat map."),
 ]
-Seed = Annotated[int, typer.Option("--seed", help="Decides every draw.")]
-Device = Annotated[str, typer.Option("--device", help="auto, cpu, cuda, cuda:1.")]
+Seed = Annotated[int, typer.Option("--seed", help="Seed of all random choices.")]
+Device = Annotated[str, typer.Option("--device", help="Device: auto, cpu, cuda or cuda:1.")]
 Exactness = Annotated[
     str,
     typer.Option(
         "--precision",
-        help="auto: on a GPU, shortened texts in bf16 if a check allows it; fp32: never.",
+        help="auto: on a GPU, compute shortened texts in bf16 if a check allows it. fp32: never.",
     ),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Only the result.")]
-Engine = Annotated[str, typer.Option("--on", help="local: processes here. ray: a Ray cluster.")]
-AtOnce = Annotated[int | None, typer.Option("--cores", help="So many trainings at once.")]
-AsJson = Annotated[bool, typer.Option("--json", help="The result as JSON.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the result.")]
+Engine = Annotated[
+    str, typer.Option("--on", help="local: processes on this machine. ray: a Ray cluster.")
+]
+AtOnce = Annotated[
+    int | None, typer.Option("--cores", help="Number of trainings that run at the same time.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+
+
+def example(command: str) -> str:
+    """The last line of a command's help: a call that can be copied."""
+    return f"Example: heedful {command}"

@@ -25,7 +25,9 @@ def settings_from(
     flagged = {name: value for name, value in flags.items() if value is not None}
     assigned = _parsed(assignments)
     if twice := flagged.keys() & assigned.keys():
-        raise ConfigError(f"{min(twice)} is given twice: as a flag and with --set.")
+        raise ConfigError(
+            f"{min(twice)} is given twice: as an option and with --set. Give it once."
+        )
     settings = base.with_(**flagged, **assigned)
     if epochs is not None:
         recipe = dataclasses.replace(settings.training.recipe, epochs=epochs)  # type: ignore[type-var]
@@ -42,7 +44,7 @@ def encoder_from(encoder: str | None, pretrained: str | None) -> Any:
         return encoder
     made = encoders.make(encoder or "pretrained")
     if not isinstance(made, Pretrained):
-        raise UsageError(f"--pretrained is for --encoder pretrained, not {encoder}.")
+        raise UsageError(f"--pretrained needs --encoder pretrained, not {encoder}.")
     return dataclasses.replace(made, source=pretrained)
 
 
@@ -58,7 +60,7 @@ def _parsed(assignments: list[str]) -> dict[str, Any]:
     for assignment in assignments:
         name, equals, word = assignment.partition("=")
         if not equals:
-            raise ConfigError(f"--set takes name=value, not {assignment!r}.")
+            raise ConfigError(f"--set expects name=value, not {assignment!r}.")
         is_plain = name in fields and "family" not in fields[name].metadata
         values[name] = parse(word, annotations[name], name) if is_plain else word
     return values
@@ -68,5 +70,7 @@ def whole_numbers(text: str, option: str) -> list[int]:
     """'1,2,3' -> [1, 2, 3]."""
     parts = [part.strip() for part in text.split(",")]
     if not all(part.isascii() and part.isdigit() and len(part) < 12 for part in parts):
-        raise UsageError(f"{option} takes whole numbers with commas between, 1,2,3, not {text!r}.")
+        raise UsageError(
+            f"{option} expects whole numbers separated by commas, such as 1,2,3, not {text!r}."
+        )
     return [int(part) for part in parts]

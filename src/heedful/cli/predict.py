@@ -25,14 +25,14 @@ def predict(
     run: AnyModel,
     texts: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[TEXT]...", help="Texts; none: lines of standard input."),
+        typer.Argument(metavar="[TEXT]...", help="Texts. Default: lines of standard input."),
     ] = None,
     file: Annotated[
         Path | None, typer.Option(help="CSV, TSV, JSONL or Parquet file of texts.")
     ] = None,
     text: Annotated[str | None, typer.Option(help="Column of --file that holds the text.")] = None,
     label: Annotated[
-        str | None, typer.Option(help="Column of --file that holds the label, to be scored.")
+        str | None, typer.Option(help="Column of --file that holds the label, for accuracy.")
     ] = None,
     audit: OfAudit = None,
     risk: Risk = 0.05,
@@ -52,16 +52,18 @@ def predict(
         typer.Option(help="With --attributions: its format (`heedful list formats`)."),
     ] = "table",
     device: Device = "auto",
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only the predictions.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object per text.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print only the predictions.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object per text.")] = False,
 ) -> None:
     """Label texts with a trained classifier.
 
-    Prints label, probability and text, separated by tabs. If the file has labels, the share that
-    agrees is printed too (on standard error). With --json and an --audit of this run, each object
-    also says whether the heat map of its attention may be shown, and why; this takes dozens of
-    predictions per text. --attributions writes what each --measure says of the words of each text,
-    to be read by other tools or judged by `heedful audit --attributions`.
+    Prints label, probability and text, separated by tabs. If the file has labels, accuracy is
+    printed too (on standard error). With --json and an --audit of this run, each object also says
+    whether the heat map of its attention may be shown, and why; this needs dozens of predictions
+    per text. --attributions writes the word scores of each --measure to a file that other tools can
+    read and that `heedful audit --attributions` can judge.
     """
     from heedful.cli import show
     from heedful.cli.models import refuse_readout
@@ -71,11 +73,11 @@ def predict(
 
     export = Export.checked(attributions, measure, format)
     if audit is not None and not json:
-        raise UsageError("--audit adds to the objects of --json: give both, or use explain.")
+        raise UsageError("--audit needs --json. To see one text, use `heedful explain`.")
     documents, notes = _documents(texts, file, text, label)
     if run.startswith(HF):
         if audit is not None:
-            raise UsageError("--audit is for run folders: give none with hf:.")
+            raise UsageError("--audit works only with run folders: leave it out with hf:.")
         _predict_with_transformer(
             run.removeprefix(HF), documents, notes, readout, device, export, quiet, json
         )
@@ -99,7 +101,7 @@ def predict(
                 "scores on those say nothing about new text"
             )
     if strange := int(trained.is_strange(documents.texts).sum()):
-        notes.append(f"{strange:,} of {len(documents):,} hold no word that the model knows")
+        notes.append(f"{strange:,} of {len(documents):,} contain no word that the model knows")
     decisions = trained.decisions(documents.texts)
     probabilities = decisions.probabilities
     if withheld := sum(map(bool, decisions.withheld)):
@@ -150,7 +152,7 @@ class Export:
 
         if path is None:
             if measures or format != "table":
-                raise UsageError("--measure and --format go with --attributions.")
+                raise UsageError("--measure and --format need --attributions.")
             return None
         check_file(path, format)
         for one in measures or []:
@@ -272,7 +274,7 @@ def _documents(
     from heedful.text.readers import read_documents
 
     if file is None and (text is not None or label is not None):
-        raise UsageError("--text and --label name columns of --file, which is not given.")
+        raise UsageError("--text and --label name columns of --file: give --file too.")
     if file is not None:
         if texts:
             raise UsageError("give texts or --file, not both.")

@@ -6,19 +6,19 @@ from typing import Annotated
 import typer
 
 from heedful.cli.holding import holds_output
-from heedful.cli.options import DataDir, Device, LabelColumn, Quiet, TextColumn
+from heedful.cli.options import DataDir, Device, LabelColumn, Quiet, TextColumn, example
 
 probe = typer.Typer(
-    help="Experiments that need no model of yours, only documents.", no_args_is_help=True
+    help="Experiments that need documents but no trained model.", no_args_is_help=True
 )
 
 
 @probe.callback()
 def experiments() -> None:
-    """Experiments that need no model of yours, only documents."""
+    """Experiments that need documents but no trained model."""
 
 
-@probe.command("shortcuts")
+@probe.command("shortcuts", epilog=example("probe shortcuts reviews.csv --seeds 1,2,3"))
 @holds_output
 def shortcuts(
     data: Annotated[str, typer.Argument(help="Documents: a file, a folder or a corpus name.")],
@@ -29,26 +29,32 @@ def shortcuts(
     text: TextColumn = None,
     label: LabelColumn = None,
     data_dir: DataDir = None,
-    seeds: Annotated[str, typer.Option(help="Train everything with each of these.")] = "1,2,3",
-    tokens: Annotated[int | None, typer.Option(help="Default tokens to attend to: 4.")] = None,
+    seeds: Annotated[str, typer.Option(help="Seeds to train each model with.")] = "1,2,3",
+    tokens: Annotated[
+        int | None, typer.Option(help="Number of default tokens to attend to. Default: 4.")
+    ] = None,
     mask: Annotated[
-        str | None, typer.Option(help="softmax, or hard: k-hot:k=1 keeps one token.")
+        str | None,
+        typer.Option(help="softmax, or a hard mask such as k-hot:k=1, which keeps one token."),
     ] = None,
     encoder: Annotated[
-        str | None, typer.Option(help="Of the text, as in bilstm; default: mean word embedding.")
+        str | None,
+        typer.Option(help="Encoder of the text, such as bilstm. Default: mean word embedding."),
     ] = None,
-    epochs: Annotated[int | None, typer.Option(help="Of each training: 6.")] = None,
+    epochs: Annotated[
+        int | None, typer.Option(help="Number of epochs per training. Default: 6.")
+    ] = None,
     documents: Annotated[
         int | None, typer.Option(help="Maximum number of training documents. Default: 5000.")
     ] = None,
     device: Device = "auto",
     quiet: Quiet = False,
-    json: Annotated[bool, typer.Option("--json", help="The result as JSON.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Can a model write the label into its attention pattern? (Bai et al. 2021)
 
-    Small models attend to a few tokens that are the same for every text, so all they know of the
-    label is in their weights. Five ways of training are read on the test documents.
+    Small models attend to a few tokens that are the same for every text, so all they know about the
+    label is in their attention weights. Five ways of training are compared on the test documents.
     """
     from heedful.analysis.instruments.shortcuts import Shortcuts, probe_shortcuts
     from heedful.cli import show
@@ -74,7 +80,7 @@ def shortcuts(
 
     def tell(arm: str, seed: int, accuracy: float) -> None:
         if not quiet:
-            show.note(f"seed {seed}, {arm}: {accuracy:.1%} right")
+            show.note(f"seed {seed}, {arm}: accuracy {accuracy:.1%}")
 
     if not quiet:
         for sentence in corpus.notes:

@@ -13,28 +13,34 @@ if TYPE_CHECKING:
 
 
 def reproduce(
-    paper: Annotated[str, typer.Argument(help="As in sun-lu; `heedful list papers` has all.")],
+    paper: Annotated[str, typer.Argument(help="Paper (`heedful list papers`), as in sun-lu.")],
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="Folder of runs and page. Default: reproduced/PAPER."),
+        typer.Option(
+            "-o", "--output", help="Folder for runs and report. Default: reproduced/PAPER."
+        ),
     ] = None,
-    table: Annotated[str | None, typer.Option(help="Only this table, as in 2.")] = None,
-    figure: Annotated[str | None, typer.Option(help="Only this figure, as in 3.")] = None,
+    table: Annotated[str | None, typer.Option(help="Only this table, such as 2.")] = None,
+    figure: Annotated[str | None, typer.Option(help="Only this figure, such as 3.")] = None,
     only: Annotated[str | None, typer.Option(help="Only this experiment, by its name.")] = None,
-    seeds: Annotated[str | None, typer.Option(help="Other seeds than the page's: 1,2,3.")] = None,
+    seeds: Annotated[
+        str | None, typer.Option(help="Other seeds than the experiment's, such as 1,2,3.")
+    ] = None,
     data: Annotated[
         list[str] | None, typer.Option(help="Only this corpus; may be repeated.")
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="A small part, in minutes.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Run a small part; takes minutes.")
+    ] = False,
     on: Engine = "local",
     cores: AtOnce = None,
     device: Device = "cpu",
     quiet: Quiet = False,
     json: AsJson = False,
 ) -> None:
-    """Do a paper's experiments again and put the numbers beside the published ones.
+    """Repeat a paper's experiments and compare the numbers with the published ones.
 
-    What has been run is not run again; an interrupted call is resumed.
+    Run it again to resume an interrupted reproduction: finished runs are skipped.
     """
     import sys
 

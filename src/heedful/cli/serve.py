@@ -12,24 +12,24 @@ def serve(
         list[str],
         typer.Argument(
             metavar="RUN…",
-            help="Runs, audits, folders that hold some of either, or hf:FOLDER_OR_NAME.",
+            help="Runs, audits, folders that contain them, or hf:FOLDER_OR_NAME.",
         ),
     ],
-    port: Annotated[int, typer.Option(help="Where to listen; 0 takes any free port.")] = 8642,
+    port: Annotated[int, typer.Option(help="Port to listen on; 0 picks a free one.")] = 8642,
     host: Annotated[
-        str, typer.Option(help="Address to listen at. Beyond this machine a token is asked for.")
+        str, typer.Option(help="Address to listen on. Beyond this machine, a token is required.")
     ] = "127.0.0.1",
     name: Annotated[
         list[str] | None,
-        typer.Option(help="Another name that this machine is reached by; may be repeated."),
+        typer.Option(help="Another host name of this machine; may be repeated."),
     ] = None,
     token: Annotated[
         str | None,
-        typer.Option(envvar="HEEDFUL_TOKEN", help="Ask for this token. Default: a new random one."),
+        typer.Option(envvar="HEEDFUL_TOKEN", help="Require this token. Default: a random one."),
     ] = None,
     cores: Annotated[
         int | None,
-        typer.Option(help="Cores to use. Default: all. At most 4 texts at once."),
+        typer.Option(help="Number of cores. Default: all. Explains at most 4 texts at once."),
     ] = None,
     readout: Annotated[
         list[str] | None,
@@ -42,11 +42,11 @@ def serve(
         bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")
     ] = True,
 ) -> None:
-    """Open a page to explore runs: type a text, drag its attention, watch the prediction follow.
+    """Open a page to explore runs: type a text, change its attention, watch the prediction.
 
-    Explain a text, ask what if its attention were different, compare runs, browse the documents of
-    an audit and see its answers. A Hugging Face classifier is served once for each way to read its
-    attention, beside runs and audits. Everything stays on this machine.
+    Explain a text, try different attention, compare runs, browse the documents of an audit and see
+    its answers. A Hugging Face classifier is served once for each way to read its attention.
+    Everything stays on this machine.
     """
     import sys
     import threading
@@ -59,9 +59,9 @@ def serve(
 
     at_least(1, **{"--cores": cores})
     if not 0 <= port <= 65535:
-        raise UsageError(f"--port takes a number from 0 to 65535, not {port}.")
+        raise UsageError(f"--port must be a number from 0 to 65535, not {port}.")
     if token is not None and len(token) < 16:
-        raise UsageError("--token is too short to keep anybody out: give 16 characters or more.")
+        raise UsageError("--token is too short to be safe: give 16 characters or more.")
     server = Server.at(
         folders,
         host=host,

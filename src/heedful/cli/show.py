@@ -53,14 +53,14 @@ def score_line(trained: "Trained") -> str:
     """The most honest score there is, in a sentence."""
     part = "test" if "test" in trained.metrics else "dev"
     if part not in trained.metrics:
-        return "no documents were kept aside, so there is no score"
+        return "no documents were held out, so there is no score"
     scores = trained.metrics[part]
     low, high = (percent(bound) for bound in scores["accuracy_interval"])
-    chosen = "" if part == "test" else " (which also chose the epoch, so it flatters)"
+    chosen = "" if part == "test" else " (also used to choose the epoch, so this is optimistic)"
     return (
         f"{part} accuracy {percent(scores['accuracy'])} on {scores['documents']:,} documents"
         f"{chosen}; 95% interval {low} to {high}; "
-        f"always the commonest label: {percent(scores['majority_accuracy'])}"
+        f"always predicting the most common label: {percent(scores['majority_accuracy'])}"
     )
 
 
@@ -197,7 +197,7 @@ def audited_documents(audit: "Audit") -> str:
             f"intervals are about {wider:.1f} times as wide as with all"
         ]
     if trained_on := audit.about.get("documents_trained_on"):
-        parts.append(f"{trained_on:,} of them trained on, so this says little about new text")
+        parts.append(f"{trained_on:,} of them used in training, so this says little about new text")
     if audit.single_words:
         parts.append(counted(audit.single_words, "document") + " of one word left out")
     if cut := audit.about.get("documents_cut"):
@@ -251,7 +251,7 @@ def _test_line(test: "TestResult") -> str:
         f"{test.name:<40} {score.value:6.3f} between {score.floor:6.3f} and {score.ceiling:6.3f}: "
     )
     if np.isnan(score.ceiling):
-        return f"{test.name:<40} {score.value:6.3f} beside  {score.floor:6.3f}: {test.note}{judged}"
+        return f"{test.name:<40} {score.value:6.3f} against {score.floor:6.3f}: {test.note}{judged}"
     if np.isnan(score.score):
         is_apart = score.separates(test.better)
         why = "the control failed" if is_apart else "floor and ceiling do not separate here"

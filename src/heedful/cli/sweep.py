@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from heedful.cli.options import DataDir, Quiet
+from heedful.cli.options import DataDir, Engine, Quiet
 
 if TYPE_CHECKING:
     from heedful.sweeps.results import Row
@@ -18,29 +18,31 @@ MOST_LINES = 40  # of a table in a terminal; all of it stands in the file
 def sweep(
     grid: Annotated[Path, typer.Argument(help="TOML file: data, axes, seeds; see docs/sweep.md.")],
     output: Annotated[
-        Path, typer.Option("-o", "--output", help="Folder of the runs and of results.parquet.")
+        Path, typer.Option("-o", "--output", help="Folder for the runs and results.parquet.")
     ],
-    on: Annotated[str, typer.Option(help="local: processes here. ray: a Ray cluster.")] = "local",
+    on: Engine = "local",
     address: Annotated[
         str | None,
-        typer.Option(help="With --on ray: that cluster, or auto. Default: one is started here."),
+        typer.Option(help="With --on ray: the cluster's address, or auto. Default: a new one."),
     ] = None,
     cores: Annotated[
-        int | None, typer.Option(help="So many cells at once, one thread each. Default: all.")
+        int | None,
+        typer.Option(help="Number of cells that run at the same time. Default: one per core."),
     ] = None,
     memory: Annotated[
-        float | None, typer.Option(help="GiB that all cells may take together. Default: all.")
+        float | None,
+        typer.Option(help="Memory limit of all cells together, in GiB. Default: all memory."),
     ] = None,
-    max_cells: Annotated[int, typer.Option(help="Refuse a grid of more cells.")] = 500,
-    device: Annotated[str, typer.Option(help="cpu, cuda, cuda:1, auto.")] = "cpu",
+    max_cells: Annotated[int, typer.Option(help="Maximum number of cells in the grid.")] = 500,
+    device: Annotated[str, typer.Option(help="Device: cpu, cuda, cuda:1 or auto.")] = "cpu",
     data_dir: DataDir = None,
     quiet: Quiet = False,
-    json: Annotated[bool, typer.Option("--json", help="The result as JSON.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Train, and audit, every cell of a grid; called again, do what is left.
+    """Train and audit every cell of a grid of settings.
 
-    A cell that is done is never done again, one that failed is tried again. Leaves with code 1 if
-    a cell failed.
+    Run it again to resume: finished cells are skipped, failed cells are retried. Exits with code 1
+    if a cell failed.
     """
     from heedful.auditing.results import plain
     from heedful.cli import show
@@ -78,7 +80,7 @@ def _told(swept: "Sweep", quiet: bool) -> Iterator[str]:
     states = swept.states
     cells = counted(states.total(), "cell")
     if swept.was_done_before:
-        yield f"nothing to do: {cells} done before; results in {swept.path}"
+        yield f"nothing to do: {cells} already done; results in {swept.path}"
         return
     if not quiet:
         lines = list(_table(swept.own))
@@ -87,7 +89,7 @@ def _told(swept: "Sweep", quiet: bool) -> Iterator[str]:
             yield f"… {len(lines) - MOST_LINES:,} more lines"
         yield ""
     others = "".join(f", {states[s]:,} {s}" for s in ("failed", "not run") if states[s])
-    again = "; call again to try what failed" if states["failed"] else ""
+    again = "; run again to retry the failed cells" if states["failed"] else ""
     yield f"{cells}: {states['done']:,} done{others}{again}; results in {swept.path}"
 
 

@@ -25,76 +25,80 @@ def train(
     ],
     output: Annotated[
         Path | None,
-        _option("Run folder to make. Default: runs/NAME-HASH-seedN.", "-o", "--output"),
+        _option("Run folder to create. Default: runs/NAME-HASH-seedN.", "-o", "--output"),
     ] = None,
-    resume: Annotated[bool, _option("Go on with an unfinished run.", "--resume")] = False,
+    resume: Annotated[bool, _option("Resume an interrupted run.", "--resume")] = False,
     text: Annotated[str | None, _option("Column that holds the text.", panel=_DATA)] = None,
     label: Annotated[str | None, _option("Column that holds the label.", panel=_DATA)] = None,
     data_dir: Annotated[
         Path | None, _option("Folder of named corpora. Default: $HEEDFUL_DATA.", panel=_DATA)
     ] = None,
     dev_share: Annotated[
-        float, _option("Share kept aside to choose the best epoch.", panel=_DATA)
+        float, _option("Share held out to choose the best epoch.", panel=_DATA)
     ] = 0.1,
-    test_share: Annotated[float, _option("Share kept aside to test on.", panel=_DATA)] = 0.1,
+    test_share: Annotated[float, _option("Share held out to test on.", panel=_DATA)] = 0.1,
     profile: Annotated[
-        str | None, _option("Settings to start from, as in sun-lu.", panel=_MODEL)
+        str | None, _option("Profile to start from, such as sun-lu.", panel=_MODEL)
     ] = None,
-    like: Annotated[
-        Path | None, _option("Settings to start from: those of a run.", panel=_MODEL)
-    ] = None,
+    like: Annotated[Path | None, _option("Run whose settings to start from.", panel=_MODEL)] = None,
     config: Annotated[
         Path | None, _option("TOML file with tables text, model, training.", panel=_MODEL)
     ] = None,
     encoder: Annotated[
-        str | None, _option("As in bilstm:hidden_size=64; see `heedful list`.", panel=_MODEL)
+        str | None, _option("Encoder (`heedful list encoders`), as in lstm:layers=2.", panel=_MODEL)
     ] = None,
     pretrained: Annotated[
         str | None,
         _option("Encoder to fine-tune: minilm, a folder or a hub name.", panel=_MODEL),
     ] = None,
-    alignment: Annotated[str | None, _option("As in dot:scale=10.", panel=_MODEL)] = None,
+    alignment: Annotated[
+        str | None, _option("Alignment, as in dot:scale=10.", panel=_MODEL)
+    ] = None,
     projection: Annotated[
-        str | None, _option("As in sparsegen:sparsity=0.5.", panel=_MODEL)
+        str | None, _option("Projection, as in sparsegen:sparsity=0.5.", panel=_MODEL)
     ] = None,
     pooling: Annotated[
-        str | None, _option("attention, or a baseline: mean, max, last.", panel=_MODEL)
+        str | None, _option("attention, or a baseline without it: mean, max, last.", panel=_MODEL)
     ] = None,
     vectors: Annotated[
         str | None, _option("File of word vectors (GloVe, .vec).", panel=_MODEL)
     ] = None,
     embedding_size: Annotated[
-        int | None, _option("Numbers per word when there are no vectors.", panel=_MODEL)
+        int | None, _option("Size of word embeddings without --vectors.", panel=_MODEL)
     ] = None,
     dropout: Annotated[
-        float | None, _option("On embeddings and on the context.", panel=_MODEL)
+        float | None, _option("Dropout on embeddings and on the context.", panel=_MODEL)
     ] = None,
-    recipe: Annotated[str | None, _option("How to train.", panel=_TRAINING)] = None,
+    recipe: Annotated[
+        str | None, _option("Recipe (`heedful list recipes`).", panel=_TRAINING)
+    ] = None,
     optimizer: Annotated[
-        str | None, _option("As in adam:learning_rate=0.01.", panel=_TRAINING)
+        str | None, _option("Optimizer, as in adam:learning_rate=0.01.", panel=_TRAINING)
     ] = None,
     epochs: Annotated[int | None, _option("Maximum number of epochs.", panel=_TRAINING)] = None,
-    learning_rate: Annotated[float | None, _option("The optimiser's.", panel=_TRAINING)] = None,
-    batch_size: Annotated[int | None, _option("Documents per step.", panel=_TRAINING)] = None,
+    learning_rate: Annotated[float | None, _option("Learning rate.", panel=_TRAINING)] = None,
+    batch_size: Annotated[
+        int | None, _option("Number of documents per step.", panel=_TRAINING)
+    ] = None,
     class_weights: Annotated[
         str | None, _option("none, or balanced: rare labels count more.", panel=_TRAINING)
     ] = None,
-    seed: Annotated[int | None, _option("Same seed, same result.", panel=_TRAINING)] = None,
-    device: Annotated[str, _option("auto, cpu, cuda, cuda:1.", panel=_TRAINING)] = "auto",
+    seed: Annotated[int | None, _option("Seed of all random choices.", panel=_TRAINING)] = None,
+    device: Annotated[str, _option("Device: auto, cpu, cuda or cuda:1.", panel=_TRAINING)] = "auto",
     split: Annotated[
-        str | None, _option("words, or spaces for text that is already cut.", panel=_WORDS)
+        str | None, _option("words, or spaces for text already tokenized.", panel=_WORDS)
     ] = None,
     min_documents: Annotated[
         int | None, _option("Number of documents a word must occur in to be known.", panel=_WORDS)
     ] = None,
     max_words: Annotated[
-        int | None, _option("Longer documents are cut here.", panel=_WORDS)
+        int | None, _option("Maximum number of words; longer documents are cut.", panel=_WORDS)
     ] = None,
     set_: Annotated[
         list[str] | None, _option("Any other setting: --set patience=5.", "--set")
     ] = None,
-    quiet: Annotated[bool, _option("Only the result.", "--quiet", "-q")] = False,
-    json: Annotated[bool, _option("The result as JSON.", "--json")] = False,
+    quiet: Annotated[bool, _option("Print only the result.", "--quiet", "-q")] = False,
+    json: Annotated[bool, _option("Print the result as JSON.", "--json")] = False,
 ) -> None:
     """Train a classifier on your documents and save it as a run folder."""
     from heedful.cli.parsing import encoder_from, settings_from
@@ -105,14 +109,14 @@ def train(
     from heedful.training.trained import read_settings
 
     if vectors is not None and embedding_size is not None:
-        raise UsageError("--embedding-size is for words without --vectors, which bring their own.")
+        raise UsageError("give --embedding-size or --vectors, not both: vectors have a size.")
     corpus = find_corpus(
         data, text=text, label=label, data_dir=data_dir, dev_share=dev_share, test_share=test_share
     )
     if like is not None and profile is not None:
-        raise UsageError("--like and --profile both say which settings to start from: give one.")
+        raise UsageError("give --like or --profile, not both: each sets the starting point.")
     if like is not None and not (like / CONFIG).is_file():
-        raise UsageError(f"no run at {like}. --like takes the folder of a run.")
+        raise UsageError(f"no run at {like}. --like expects the folder of a run.")
     begun = RunFolder(output) if resume and output is not None else None
     is_new = profile is not None or config is not None or like is not None
     if begun is not None and begun.is_begun and not is_new:
@@ -181,7 +185,7 @@ def _train(
         if not (resume and folder.is_begun):
             folder = RunFolder.new(place)
         if resume and not folder.is_begun and not quiet:
-            show.note(f"note: there is no unfinished run at {place}, so a new one begins")
+            show.note(f"note: there is no unfinished run at {place}, so a new one is started")
         return _train_in(folder, task, settings, device, quiet, notes)
 
 

@@ -12,18 +12,18 @@ if TYPE_CHECKING:
 def verify(
     folders: Annotated[
         list[Path],
-        typer.Argument(metavar="RUN|AUDIT…", help="Runs, audits, or folders that hold some."),
+        typer.Argument(metavar="RUN|AUDIT…", help="Runs, audits, or folders that contain them."),
     ],
     signers: Annotated[
         Path | None,
-        typer.Option(help="Allowed signers, as ssh-keygen reads them: also ask who signed."),
+        typer.Option(help="File of allowed signers (see ssh-keygen): also check who signed."),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="What was found as JSON.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Say which files of runs and audits were changed since they were written.
+    """Check whether files of runs and audits were changed since they were written.
 
-    Every run and audit is sealed: it holds the checksums of all its files. Exits with code 1 if a
-    file was changed or is missing, if there is no seal, or if there is no signature by one of
+    Every run and audit is sealed: it contains the checksums of all its files. Exits with code 1 if
+    a file was changed or is missing, if there is no seal, or if there is no signature by one of
     --signers.
     """
     from heedful import verification
@@ -48,8 +48,11 @@ def _sentence(found: "Verified") -> str:
     if found.problem:
         return f"{found.path}: {found.problem}"
     harm = [
-        f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} {what}"
-        for names, what in ((found.changed, "changed"), (found.missing, "missing"))
+        f"{', '.join(names)} {one if len(names) == 1 else several}"
+        for names, one, several in (
+            (found.changed, "has changed", "have changed"),
+            (found.missing, "is missing", "are missing"),
+        )
         if names
     ]
     beside = f" (not sealed: {', '.join(found.unsealed)})" if found.unsealed else ""

@@ -45,7 +45,7 @@ class Permuted:
 @counterfactuals.register("random")
 @dataclass(frozen=True)
 class RandomWeights:
-    """Softmax of N(0, spread²) draws: weights that know nothing of the text."""
+    """Softmax of N(0, spread²) draws: weights that do not depend on the text."""
 
     count: int = 1
     spread: float = 3.0  # the noise that Jain & Wallace start their adversary from
@@ -67,7 +67,7 @@ class RandomWeights:
 @counterfactuals.register("frozen")
 @dataclass(frozen=True)
 class Frozen:
-    """What attention would be had it learnt nothing: the alignment with its numbers shuffled.
+    """Attention that learned nothing: the alignment with its parameters shuffled.
 
     It still sees the text, and its scores spread like the model's own, but they mean nothing.
     """

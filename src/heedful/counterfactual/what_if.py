@@ -114,7 +114,7 @@ def read(trained: Trained, text: str, deleted: Sequence[int] = ()) -> TracedText
     model = trained.model
     if not isinstance(model, AttentionClassifier):
         raise ConfigError(
-            "this classifier has no attention that could be different: it was built with pooling "
+            "this classifier has no attention to change: it was built with pooling "
             f"= {trained.settings.model.pooling!r}."
         )
     offsets = trained.tokenizer.offsets(text)
@@ -136,15 +136,14 @@ def kept_words(words: int, deleted: Sequence[int]) -> Bool[ndarray, " words"]:
     for place in deleted:
         if not 0 <= place < words:
             raise DataError(
-                f"no word stands at place {place}: the text has {counted(words, 'word')}, "
-                "counted from 0."
+                f"there is no word {place}: the text has {counted(words, 'word')}, numbered from 0."
             )
         is_kept[place] = False
     if not is_kept.any():
         raise DataError(
             "no word is left, so there is nothing to attend to."
             if words
-            else "the text holds no words, so there is nothing to attend to."
+            else "the text contains no words, so there is nothing to attend to."
         )
     return is_kept
 
@@ -188,9 +187,9 @@ def _shares(reading: EditedText, weights: Sequence[float] | Weights) -> Weights:
             f"{len(given):,}."
         )
     if not np.isfinite(given).all() or (given < 0).any():
-        raise DataError("weights are shares of attention: none may be negative or infinite.")
+        raise DataError("weights are shares of attention: they must be finite and not negative.")
     largest = float(given.max())
     if largest == 0:
-        raise DataError("all weights are 0: attention has to go somewhere.")
+        raise DataError("all weights are 0. Give at least one word a weight above 0.")
     given = given / largest  # very large and very small numbers still sum
     return given / given.sum()

@@ -26,7 +26,7 @@ def attention_score(model: AttentionClassifier, batch: Batch, target: Target) ->
 @importances.register("polarity")
 @torch.no_grad()
 def polarity(model: AttentionClassifier, batch: Batch, target: Target) -> TokenScores:
-    """What a state says for the target if it were alone, attention aside (Sun & Lu).
+    """How much a state alone supports the target, without attention (Sun & Lu).
 
     polarity_t = logit_target(hidden_t) - mean logit of the other classes, without bias
 
@@ -38,7 +38,7 @@ def polarity(model: AttentionClassifier, batch: Batch, target: Target) -> TokenS
 @importances.register("contribution")
 @torch.no_grad()
 def contribution(model: AttentionClassifier, batch: Batch, target: Target) -> TokenScores:
-    """Weight times polarity: what a state adds to the margin of the target, attention held.
+    """Weight times polarity: what a state adds to the target's margin, with attention held fixed.
 
     contribution_t = weight_t * polarity_t
 

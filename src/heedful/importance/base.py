@@ -133,8 +133,8 @@ def ready(measures: Iterable[object]) -> dict[str, Importance]:
 def _checked(given: object) -> Importance:
     if isinstance(given, type) or not callable(given):
         raise ConfigError(
-            f"{given!r:.80} is no measure of importance. Give a name, a function (model, batch, "
-            "target) -> scores, or what heedful.importance.from_captum makes of a Captum method."
+            f"{given!r:.80} is not an importance measure. Give a name, a function (model, batch, "
+            "target) -> scores, or a Captum method through heedful.importance.from_captum."
         )
     if isinstance(given, Importance):
         return given

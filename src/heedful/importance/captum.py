@@ -82,14 +82,14 @@ class CaptumMeasure:
         made = self.method(forward)
         if getattr(made, "layer", None) is forward.model.embedding:
             raise ConfigError(
-                f"{self.name} attributes to the embeddings, where heedful starts from: take the "
-                "same method without a layer, such as IntegratedGradients."
+                f"{self.name} attributes to the embedding layer, but heedful passes embeddings. "
+                "Use the same method without a layer, such as IntegratedGradients."
             )
         attribute = getattr(made, "attribute", None)
         if not callable(attribute):
             raise ConfigError(
-                f"{self.name} should make an object with a method `attribute` of a forward "
-                "function, as the classes of captum.attr do."
+                f"{self.name} should turn a forward function into an object with a method "
+                "`attribute`, as the classes of captum.attr do."
             )
         return attribute
 
@@ -102,7 +102,7 @@ class CaptumMeasure:
         for option in self.options:
             if option not in takes and not has_more:
                 raise ConfigError(
-                    f"{self.name} takes no {option!r}.{nearest(option, takes)} "
+                    f"{self.name} has no option {option!r}.{nearest(option, takes)} "
                     f"Known: {', '.join(name for name in takes if name not in OURS)}."
                 )
         known: dict[str, Any] = {}
@@ -124,7 +124,7 @@ class CaptumMeasure:
         came = tuple(found.shape) if isinstance(found, Tensor) else type(found).__name__
         raise ConfigError(
             f"{self.name} should attribute to the vector of each word, {tuple(shape)} of them; it "
-            f"gave {came}. Name a layer that keeps the words apart, and ask for nothing beside the "
+            f"returned {came}. Choose a layer that has one vector per word, and request only the "
             "attributions."
         )
 
@@ -138,7 +138,7 @@ def from_captum(
     from_captum(lambda forward: LayerIntegratedGradients(forward, forward.model.encoder), name="…")
     """
     if taken := sorted(set(options) & set(OURS)):
-        raise ConfigError(f"{', '.join(taken)}: heedful gives these itself. Leave them out.")
+        raise ConfigError(f"{', '.join(taken)}: heedful sets these itself. Leave them out.")
     if of not in ("logits", "probabilities"):
         raise ConfigError(f"of should be logits or probabilities, not {of!r}.")
     make = _maker(method)
@@ -155,8 +155,8 @@ def _maker(method: object) -> Callable[[nn.Module], Any]:
     is_function = callable(method) and not attributes and not isinstance(method, type | nn.Module)
     if not (is_class or is_function):
         raise ConfigError(
-            f"{method!r:.80} is no method of Captum: give a class of captum.attr, an object of "
-            "one, or a function that makes one of a forward function."
+            f"{method!r:.80} is not a Captum method. Give a class of captum.attr, an object of "
+            "one, or a function that makes one from a forward function."
         )
     return cast(Callable[[nn.Module], Any], method)
 
@@ -165,7 +165,7 @@ def _usual_name(method: object) -> str:
     """From the class or the function."""
     named = method if inspect.isclass(method) or inspect.isfunction(method) else type(method)
     if named.__name__ in ("<lambda>", "partial"):
-        raise ConfigError(f"{method!r:.80} has no name that says what it is: give it as `name`.")
+        raise ConfigError(f"{method!r:.80} has no descriptive name: give one as `name`.")
     return kebab(named.__name__)
 
 

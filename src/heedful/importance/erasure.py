@@ -28,7 +28,7 @@ def leave_one_out(seen: Seen) -> TokenScores:
 @importances.register("ablation")
 @torch.no_grad()
 def ablation(model: AttentionClassifier, batch: Batch, target: Target) -> TokenScores:
-    """Fall of the target probability when the word's embedding is zeroed; its place stays.
+    """Fall of the target probability when the word's embedding is set to zero in its place.
 
     importance_t = p_target(text) - p_target(text with embedded_t = 0)
     """
@@ -50,7 +50,7 @@ def ablation(model: AttentionClassifier, batch: Batch, target: Target) -> TokenS
 
 @importances.register("leave-one-out-states", needs=[Need.DECISIONS])
 def leave_one_state_out(seen: Seen) -> TokenScores:
-    """Fall of the target probability when a state's weight goes to 0 and the rest share it.
+    """Fall of the target probability when a state's weight is set to 0 and the others share it.
 
     importance_t = p_target(weights) - p_target(weights with weight_t = 0, others / (1 - weight_t))
 

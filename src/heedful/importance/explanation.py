@@ -24,7 +24,7 @@ from heedful.training.trained import Trained
 
 ATTENTION = "attention"
 USUAL_MEASURES = (ATTENTION, "contribution", "gradient-x-input", "leave-one-out")
-NO_WORDS = "the text holds no words, so there is nothing to explain."
+NO_WORDS = "the text contains no words, so there is nothing to explain."
 IsKept = Bool[ndarray, "variants words"]
 DELETED = (1, 2, 3)  # how many top words are deleted
 
@@ -117,7 +117,7 @@ def explain(
     model = trained.model
     if not isinstance(model, AttentionClassifier):
         raise ConfigError(
-            "explanations start from attention, and this classifier has none: it was built with "
+            "an explanation needs attention, and this classifier has none: it was built with "
             f"pooling = {trained.settings.model.pooling!r}."
         )
     batches = trained.batches([text])

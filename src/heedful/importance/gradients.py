@@ -49,7 +49,7 @@ def gradient_times_input_held(seen: Seen) -> TokenScores:
 
 @importances.register("decomposition", needs=[Need.HELD_LAYERS])
 def decomposition(seen: Seen) -> TokenScores:
-    """What a word gives to the target logit, everything that is not linear held fixed.
+    """What a word adds to the target logit, with everything nonlinear held fixed.
 
     importance_t = < d logit_target / d x_t , x_t >,  x: the output of the embedding layer;
     attention weights, deviations of normalisation and act(z) / z constant
@@ -110,7 +110,7 @@ def attention_times_gradient(seen: Seen) -> TokenScores:
 @importances.register("integrated-gradients")
 @dataclass(frozen=True)
 class IntegratedGradients(Complete):
-    """Gradients of the target logit gathered on the way from zero embeddings; attention free.
+    """Gradients of the target logit integrated from zero embeddings; attention free.
 
     importance_t = < embedded_t , mean over a in 0..1 of d logit_target(a embedded) / d embedded_t >
 

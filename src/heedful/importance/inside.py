@@ -147,7 +147,7 @@ class _Whole(Part):
         """Embeddings to logits; layers can be held in a pretrained encoder."""
         if held == "layers" and not isinstance(self.model.encoder, PretrainedEncoder):
             raise ConfigError(
-                "decomposition is for pretrained encoders and Hugging Face models: the encoder of "
+                "decomposition needs a pretrained encoder or a Hugging Face model: the encoder of "
                 f"this model ({type(self.model.encoder).__name__}) cannot be held fixed."
             )
         with layers_held(self.model) if held == "layers" else nullcontext():

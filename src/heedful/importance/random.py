@@ -11,7 +11,7 @@ from heedful.importance.seen import Need, Seen, TokenScores
 @importances.register("random")
 @dataclass(frozen=True)
 class Random(Importance):
-    """Scores drawn from N(0, 1): what an explanation that knows nothing says."""
+    """Scores drawn from N(0, 1): an explanation without information."""
 
     needs = frozenset[Need]()
     seed: int = 0

@@ -42,11 +42,11 @@ class Need(Enum):
     EMBEDDINGS = "gradients with respect to word embeddings"
     HELD_ATTENTION = "attention weights that can be held fixed"
     HELD_LAYERS = "a Transformer that is linear once attention, norms and activations are held"
-    LAYERS = "a Transformer whose layers can be looked into and run one by one"
-    SUMS = "a Transformer of which it is seen what attention adds to its states"
+    LAYERS = "a Transformer whose layers can be inspected and run one by one"
+    SUMS = "a Transformer that exposes what attention adds to its states"
     OTHER_EMBEDDINGS = "a forward pass from other embeddings"
-    TEXTS = "the texts, and where its words stand in them"
-    CLASSIFIER = "the inside of a heedful classifier"
+    TEXTS = "the texts and the positions of their words"
+    CLASSIFIER = "the internals of a heedful classifier"
 
 
 @dataclass(frozen=True)
@@ -255,7 +255,7 @@ def gradient(values: Tensor, by: Tensor, retain_graph: bool = False) -> Tensor:
 
 
 def _not_given(need: Need) -> ConfigError:
-    return ConfigError(f"this model does not give {need.value}; a measure should name it in needs.")
+    return ConfigError(f"this model does not provide {need.value}; list it in the measure's needs.")
 
 
 @contextmanager

@@ -85,7 +85,7 @@ def importable_name(thing: Any) -> str:
     if not isinstance(thing, FunctionType | type):
         raise ConfigError(
             f"a {type(thing).__name__} cannot be given to a job. Give plain data, paths, NumPy "
-            "arrays, functions, or dataclasses that hold such."
+            "arrays, functions, or dataclasses of these."
         )
     found: Any = sys.modules.get(thing.__module__)
     for part in thing.__qualname__.split("."):
@@ -93,7 +93,7 @@ def importable_name(thing: Any) -> str:
     if found is not thing or thing.__module__ == "__main__":
         raise ConfigError(
             f"{thing.__module__}.{thing.__qualname__} cannot be imported by another process. "
-            "Define it at the top of a module, not within a function or in the script itself."
+            "Define it at the top level of a module, not in a function or in the script itself."
         )
     return f"{thing.__module__}.{thing.__qualname__}"
 

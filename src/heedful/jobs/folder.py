@@ -39,7 +39,7 @@ class Done:
     @classmethod
     def read(cls, folder: RunFolder, name: str = DONE) -> "Done":
         """What a folder keeps of its job."""
-        return folder.read_record(name, cls, advice="Remove the folder, so that it is done again.")
+        return folder.read_record(name, cls, advice="Remove the folder to run the job again.")
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,8 @@ class JobFolder:
             before = Done.read(RunFolder(self.path), name).fingerprint
             if before != self.fingerprint:
                 raise RunError(
-                    f"{self.path} holds other work{_difference(before, self.fingerprint)}. "
-                    "Choose another folder, or remove this one if nobody needs it."
+                    f"{self.path} contains another job{_difference(before, self.fingerprint)}. "
+                    "Choose another folder, or remove this one if it is not needed."
                 )
 
     @property
@@ -98,7 +98,7 @@ class JobFolder:
         A worker whose parent was killed lives on for a moment, and may still be writing.
         """
         with storage.held(
-            self.path, lambda: tell(0.0, "waits for another process that does this job")
+            self.path, lambda: tell(0.0, "waits for another process that runs this job")
         ):
             yield
 

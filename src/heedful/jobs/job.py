@@ -34,11 +34,11 @@ class Job:
     def __post_init__(self) -> None:
         if folder_name(self.name) != self.name:
             raise ConfigError(
-                f"a job is named as its folder, and {self.name!r} cannot be one. "
-                f"{folder_name(self.name)!r} could."
+                f"a job has the name of its folder, and {self.name!r} is not a valid folder name. "
+                f"Use {folder_name(self.name)!r}."
             )
         if any(folder_name(part) != part for part in self.place.split("/")):
-            raise ConfigError(f"job {self.name!r} cannot be kept in a folder {self.folder!r}.")
+            raise ConfigError(f"job {self.name!r}: {self.folder!r} is not a valid folder name.")
         above(0, **{f"the memory of job {self.name!r}": self.memory})
 
     @property
@@ -63,14 +63,14 @@ def check_jobs(jobs: Sequence[Job]) -> None:
     by_name: dict[str, Job] = {}
     for job in jobs:
         if job.name in by_name:
-            raise ConfigError(f"two jobs are named {job.name!r}. Each needs a name of its own.")
+            raise ConfigError(f"two jobs are named {job.name!r}. Give each job its own name.")
         by_name[job.name] = job
     by_place = {job.place: job.name for job in jobs}
     for job in jobs:
         if by_place[job.place] != job.name:
             raise ConfigError(
-                f"the jobs {job.name!r} and {by_place[job.place]!r} would be kept in one folder, "
-                f"{job.place}. Each needs a folder of its own."
+                f"the jobs {job.name!r} and {by_place[job.place]!r} have the same folder, "
+                f"{job.place}. Give each job its own folder."
             )
         for name in job.after:
             if name not in by_name:

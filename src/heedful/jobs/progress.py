@@ -73,7 +73,7 @@ class JobLines(JobWatcher):
         self.started = self.clock()
         self.all = self.progress.add_task(counted(self.jobs, "job"), total=self.jobs, words="")
         if done_before:
-            self._line(f"{self.done_before:,} of {counted(self.jobs, 'job')} done before")
+            self._line(f"{self.done_before:,} of {counted(self.jobs, 'job')} already done")
         self._draw()
 
     def label(self, name: str) -> str:
@@ -84,11 +84,11 @@ class JobLines(JobWatcher):
         """Start a bar."""
         self.fractions[name] = 0.0
         self.bars[name] = self.progress.add_task(
-            one_line(self.label(name)), total=1.0, words="begins"
+            one_line(self.label(name)), total=1.0, words="started"
         )
         self._draw()
         if self.tells_beginnings and not self.console.is_terminal:
-            self._line(f"{self.label(name)} begins")
+            self._line(f"{self.label(name)} started")
 
     def tell(self, name: str, fraction: float, words: str) -> None:
         """Move a bar."""

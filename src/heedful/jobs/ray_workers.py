@@ -49,7 +49,7 @@ class RayWorkers:
         try:
             self.budget, self.most_memory, gpus = self._found(budget)
             if has_gpu and not gpus:
-                raise ConfigError("Ray sees no GPU in this cluster. Use --device cpu.")
+                raise ConfigError("Ray finds no GPU in this cluster. Use --device cpu.")
         except BaseException:
             self.stop()
             raise
@@ -90,7 +90,7 @@ class RayWorkers:
         machines = [node["Resources"] for node in self.ray.nodes() if node["Alive"]]
         cores, memory = int(there.get("CPU", 0)), there.get("memory", 0.0) / GIB
         if cores < 1 or not memory:
-            raise EnvironmentFailure("the Ray cluster has no core, or no memory, to work with.")
+            raise EnvironmentFailure("the Ray cluster has no free cores or no free memory.")
         budget = Budget(min(asked.cores or cores, cores), min(asked.memory or memory, memory))
         largest = max(machine.get("memory", 0.0) for machine in machines) / GIB
         return budget, largest, float(there.get("GPU", 0.0))
@@ -103,9 +103,9 @@ class RayWorkers:
             return Ended(name, self.ray.get(reference))
         except (failures.RayTaskError, failures.RuntimeEnvSetupError) as error:
             reason = str(error).strip().splitlines()[-1]
-            return Ended(name, f"it could not be begun by a Ray worker: {reason}")
+            return Ended(name, f"a Ray worker could not start it: {reason}")
         except failures.RayError as error:
-            return Died(name, f"is gone ({type(error).__name__} in Ray)")
+            return Died(name, f"died ({type(error).__name__} in Ray)")
 
     def _words(self, reference: Any) -> Iterator[Told]:
         name, folder = self.running[reference]
@@ -186,7 +186,7 @@ def _connect(ray: Any, address: str | None, budget: Budget) -> None:
             said = str(error).strip().splitlines() or ["no reason given"]
             raise EnvironmentFailure(
                 f"no Ray cluster {what} ({said[0].rstrip('.')}). Start one with `ray start "
-                "--head`, leave --address out to have one started here, or use --on local."
+                "--head`, leave out --address to start one on this machine, or use --on local."
             ) from None
 
 

@@ -98,7 +98,7 @@ class _Schedule:
         if job.memory > self.memory:
             self.watcher.note(
                 f"{job.name} may need {job.memory:.3g} GiB, more than the {self.memory:.3g} GiB "
-                "there are for all jobs, so it runs alone."
+                "available to all jobs, so it runs alone."
             )
         return job
 
@@ -125,11 +125,11 @@ class _Schedule:
         """Once may be bad luck; twice is the job's own doing."""
         self.deaths[event.name] += 1
         if self.deaths[event.name] < DEATHS:
-            self.watcher.lose_job(event.name, f"its worker {event.how}; it runs again")
+            self.watcher.lose_job(event.name, f"its worker {event.how}; the job is restarted")
             return
         sentence = (
-            f"its worker {event.how} when it was tried the second time. If memory ran out, run "
-            "fewer jobs at once or a smaller one."
+            f"its worker {event.how} on the second attempt. If memory ran out, run fewer jobs at "
+            "once or a smaller one."
         )
         self._end(Outcome(event.name, "failed", sentence, seconds))
 

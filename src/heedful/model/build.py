@@ -37,12 +37,12 @@ class ModelSettings:
     alignment: Alignment = family(alignments, "additive")
     projection: Projection = family(projections, "softmax")
     output: OutputSettings = family(outputs, "linear")
-    pooling: Pooling = "attention"  # or a baseline that has none: mean, max, last
+    pooling: Pooling = "attention"  # or a baseline without attention: mean, max, last
     keys: str = "shared"  # separate: attention has its own encoder; or another encoder's name
     query: Literal["learned", "text"] = "learned"  # text: the mean key of each text
-    embedding_size: int = 100  # a file of vectors brings its own
-    embedding_bound: float = 0.1  # words without a vector start in U(-bound, bound)
-    weight_bound: float | None = None  # weights start in U(-bound, bound); none: PyTorch's way
+    embedding_size: int = 100  # size of word embeddings without a file of vectors
+    embedding_bound: float = 0.1  # words without a vector are drawn from U(-bound, bound)
+    weight_bound: float | None = None  # weights are drawn from U(-bound, bound); none: PyTorch's
     vectors: str | None = None  # a file of pretrained word vectors
     freeze_vectors: bool = False
     dropout: float = 0.5  # on embeddings and on the context
@@ -54,7 +54,7 @@ class ModelSettings:
         at_least(0, embedding_bound=self.embedding_bound)
         above(0, weight_bound=self.weight_bound)
         if self.vectors is not None and isinstance(self.encoder, Pretrained):
-            raise ConfigError("a pretrained encoder brings vectors of its own: drop vectors.")
+            raise ConfigError("a pretrained encoder has its own vectors: drop vectors.")
         self.check_keys()
 
     def check_keys(self) -> None:
@@ -71,8 +71,8 @@ class ModelSettings:
         both = (encoders.make(self.keys), self.encoder)
         if any(isinstance(encoder, Pretrained) for encoder in both):
             raise ConfigError(
-                "keys of another encoder are made from word vectors, and a pretrained encoder has "
-                "none of whole words. Set keys to shared or separate."
+                "keys from another encoder need a vector per word, and a pretrained encoder has "
+                "vectors only for pieces of words. Set keys to shared or separate."
             )
 
     def key_encoder(self, embedding_size: int) -> Encoder:
@@ -163,7 +163,7 @@ def _inputs(
     chosen = settings.encoder
     if isinstance(chosen, Pretrained):
         if pretrained is None:
-            raise ConfigError("a pretrained encoder is built from its source, and none was given.")
+            raise ConfigError("a pretrained encoder needs a source, and none was given.")
         return chosen.embedding(pretrained), partial(chosen.build, pretrained)
     assert isinstance(chosen, OverWords)
     words = _embedding(settings, vocabulary, vectors)

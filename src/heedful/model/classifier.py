@@ -86,8 +86,8 @@ class TextClassifier(nn.Module, ABC):
         """A vector for each word of the vocabulary; a pretrained model has none, and says so."""
         if isinstance(self.embedding, PieceEmbedding):
             raise ConfigError(
-                "this needs a vector for each whole word, and a pretrained encoder has them for "
-                "pieces of words only. Use an encoder that is trained here."
+                "this needs a vector for each whole word, and a pretrained encoder has vectors "
+                "only for pieces of words. Use another encoder."
             )
         return self.embedding
 

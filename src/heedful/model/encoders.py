@@ -128,7 +128,7 @@ class CNN(OverWords):
 @encoders.register("votes")
 @dataclass(frozen=True)
 class LocalVotes(OverWords):
-    """Each word votes, neighbours may turn its vote; keys of another encoder decide who is heard.
+    """Each word has a vote that neighbours may reverse; another encoder weights the votes.
 
     What a state says comes from its own word, so a weight on a word is a weight on that word.
     Attention, whose keys have read the whole text, only decides how much each vote counts.
@@ -232,7 +232,7 @@ class BiLSTM(RecurrentSettings):
 @encoders.register("orthogonal-lstm")
 @dataclass(frozen=True)
 class Orthogonal(RecurrentSettings):
-    """LSTM whose states are kept at right angles to the mean of those before (arXiv:2004.14243)."""
+    """LSTM whose states are orthogonal to the mean of the earlier states (arXiv:2004.14243)."""
 
     hidden_size: int = 256
 
@@ -264,8 +264,8 @@ class SmallTransformer(OverWords):
         within(0, 1, dropout=self.dropout)
         if self.hidden_size % self.heads:
             raise ConfigError(
-                f"transformer: hidden_size should be a multiple of heads; "
-                f"{self.hidden_size} is none of {self.heads}."
+                f"transformer: hidden_size ({self.hidden_size}) must be divisible by heads "
+                f"({self.heads})."
             )
 
     def build(self, embedding_size: int) -> Encoder:
@@ -293,7 +293,7 @@ class Blend(OverWords):
 
     def __post_init__(self) -> None:
         if not 0 <= self.share <= 1:
-            raise ConfigError(f"blended: share should lie between 0 and 1, not {self.share}.")
+            raise ConfigError(f"blended: share should be between 0 and 1, not {self.share}.")
 
     def build(self, embedding_size: int) -> Encoder:
         """The module."""
@@ -303,7 +303,7 @@ class Blend(OverWords):
 @encoders.register("places")
 @dataclass(frozen=True)
 class PlaceOnly(OverWords):
-    """A control: the state is a learned vector of its place, whatever word stands there.
+    """A control: the state is a learned vector of its position, whatever the word.
 
     What such a model knows of a text can only stand in the pattern of its weights; its keys come
     from another encoder (keys = bilstm).

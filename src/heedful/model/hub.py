@@ -55,13 +55,13 @@ class HubSource:
         if Path(self.name).is_dir():
             return RunError(f"the {part} of {self.name} cannot be read: {told}")
         return RunError(
-            f"{self.name} is no folder here, and its {part} cannot be had from the hub "
+            f"{self.name} is not a local folder, and its {part} cannot be downloaded from the hub "
             f"({told}) Without a network, download the model elsewhere and give its folder."
         )
 
     def _wants_code(self, part: str) -> str:
         """Why a part that cannot be loaded without the model's own code is refused."""
-        files = ", ".join(code_files(Path(self.name))) or "code of its own"
+        files = ", ".join(code_files(Path(self.name))) or "its own code"
         return (
             f"the {part} of {self.name} cannot be loaded without running the Python that comes "
             f"with the model ({files}), and heedful never runs code from a model folder. If you "
@@ -88,21 +88,21 @@ def check_folder(folder: Path) -> None:
     files = {path.name for path in folder.iterdir()}
     if "config.json" not in files:
         raise RunError(
-            f"{folder} holds no Hugging Face model: config.json is missing. Expected a folder made "
-            "by save_pretrained."
+            f"{folder} contains no Hugging Face model: config.json is missing. Expected a folder "
+            "made by save_pretrained."
         )
     if not any(name.endswith(".safetensors") for name in files):
         if any(name.endswith((".bin", ".pt", ".pth", ".ckpt")) for name in files):
             raise RunError(
                 f"the weights in {folder} are pickled, and unpickling a file can run any code in "
-                "it. If you trust it, convert it once, with the class that it was saved by: "
+                "it. If you trust it, convert it once, with the class that saved it: "
                 f"AutoModelFor….from_pretrained('{folder}').save_pretrained('{folder}-safe') "
                 "writes safetensors; save the tokenizer there too."
             )
-        raise RunError(f"{folder} holds no weights: model.safetensors is missing.")
+        raise RunError(f"{folder} contains no weights: model.safetensors is missing.")
     if not files & set(TOKENIZER_FILES):
         raise RunError(
-            f"{folder} holds no tokenizer: save it beside the model with "
+            f"{folder} contains no tokenizer. Save it there with "
             f"tokenizer.save_pretrained('{folder}')."
         )
 

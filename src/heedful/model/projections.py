@@ -28,7 +28,7 @@ projections: Registry[Projection] = Registry("projection")
 
 @projections.register("softmax")
 def softmax(scores: Scores, is_token: IsToken) -> Weights:
-    """Every token gets something: weights proportional to exp(score)."""
+    """Weights proportional to exp(score): every token gets some weight."""
     return _blank_masked(scores, is_token).softmax(dim=-1) * is_token
 
 
@@ -44,7 +44,7 @@ def sparsemax(scores: Scores, is_token: IsToken) -> Weights:
 @projections.register("sparsegen")
 @dataclass(frozen=True)
 class Sparsegen:
-    """Sparsemax with a dial: sparsity to 1 picks one token, 0 is sparsemax, far below 0 is uniform.
+    """Adjustable sparsemax: sparsity near 1 picks one token, 0 is sparsemax, far below 0 uniform.
 
     sparsegen(scores; sparsity) = sparsemax(scores / (1 - sparsity))
     """
@@ -53,7 +53,7 @@ class Sparsegen:
 
     def __post_init__(self) -> None:
         if not self.sparsity < 1:
-            raise ConfigError(f"sparsegen: sparsity should lie below 1, not {self.sparsity}.")
+            raise ConfigError(f"sparsegen: sparsity should be less than 1, not {self.sparsity}.")
 
     def __call__(self, scores: Scores, is_token: IsToken) -> Weights:
         """The weights; see the class."""
@@ -78,7 +78,7 @@ def entmax(scores: Scores, is_token: IsToken) -> Weights:
 
 @projections.register("uniform")
 def uniform(scores: Scores, is_token: IsToken) -> Weights:
-    """No attention at all: every token gets the same, whatever the scores say."""
+    """No attention: every token gets the same weight, whatever its score."""
     return is_token.to(scores.dtype) / is_token.sum(dim=-1, keepdim=True).clamp(min=1)
 
 

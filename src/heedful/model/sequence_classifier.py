@@ -58,7 +58,7 @@ class SequenceClassifier:
         if missing := sorted(told["missing_keys"]):
             raise RunError(
                 f"the weights of {name} lack {', '.join(missing[:3])}: they would be random. "
-                "Expected a classifier that was fine-tuned and saved whole."
+                "Expected a complete, fine-tuned classifier."
             )
         tokenizer = source.fetch("tokenizer", AutoTokenizer.from_pretrained)
         with misfits_named(lambda told: _not_a_pair(name, told)):
@@ -83,7 +83,7 @@ class SequenceClassifier:
         rows = int(cast(Tensor, model.get_input_embeddings().weight).shape[0])
         if len(tokenizer) > rows:
             raise ConfigError(
-                f"the tokenizer knows {len(tokenizer):,} pieces and the model {rows:,}: they do "
+                f"the tokenizer has {len(tokenizer):,} pieces and the model {rows:,}: they do "
                 "not belong together."
             )
         names = {int(number): str(label) for number, label in (model.config.id2label or {}).items()}
@@ -101,7 +101,7 @@ class SequenceClassifier:
         if not isinstance(given, PreTrainedModel):
             return None
         if tokenizer is not None and not isinstance(tokenizer, PreTrainedTokenizerBase):
-            raise ConfigError(f"{tokenizer!r:.60} is no tokenizer of transformers.")
+            raise ConfigError(f"{tokenizer!r:.60} is not a tokenizer of transformers.")
         return cls.of_pair(given, tokenizer)
 
     @classmethod
@@ -184,7 +184,7 @@ def check_kind(name: str, config: "PreTrainedConfig", kind: str | None = None) -
     kinds = [kind] if kind else list(getattr(config, "architectures", None) or [])
     if any(part in one for one in kinds for part in GENERATIVE):
         raise ConfigError(
-            f"{name} is a generative model ({kinds[0]}): it writes text and gives no classes. "
+            f"{name} is a generative model ({kinds[0]}): it generates text and predicts no class. "
             "Expected a sequence classifier."
         )
     if kinds and not any("ForSequenceClassification" in one for one in kinds):
@@ -194,12 +194,12 @@ def check_kind(name: str, config: "PreTrainedConfig", kind: str | None = None) -
         )
     if getattr(config, "is_encoder_decoder", False):
         raise ConfigError(
-            f"{name} is an encoder with a decoder ({config.model_type}): which of its attentions "
-            "would be shown is not defined here."
+            f"{name} is an encoder-decoder model ({config.model_type}), which is not supported: "
+            "it is not defined which of its attentions to show. Expected an encoder or a decoder."
         )
     if config.problem_type == "multi_label_classification":
         raise ConfigError(
-            f"{name} gives each label a probability of its own; expected one class per text."
+            f"{name} is a multi-label classifier. Expected a model with one class per text."
         )
     if (config.num_labels or 0) < 2:
-        raise ConfigError(f"{name} gives one number per text; expected two classes or more.")
+        raise ConfigError(f"{name} predicts one number per text. Expected two classes or more.")

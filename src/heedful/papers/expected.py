@@ -96,7 +96,9 @@ def read_published(given: Mapping[str, Any]) -> Iterator[Published]:
     for block in given.get("blocks", []):
         about = {**_usual(given), **block}
         if about["source"] not in get_args(Source):
-            raise ConfigError(f"a published number is marked S, A or P, not {about['source']!r}.")
+            raise ConfigError(
+                f"a published number should be marked S, A or P, not {about['source']!r}."
+            )
         for first, *values in block["values"]:
             for second, value in zip(block["columns"], values, strict=True):
                 where = {**block.get("where", {}), about["row"]: first, about["column_of"]: second}
@@ -144,7 +146,7 @@ def _own(kind: type[Claim] | type[Picture], given: Mapping[str, Any], what: str)
     """The fields of a claim or a picture, apart from its number."""
     own = {one.name for one in fields(kind)} - {"number"}
     if strange := set(given) - own - {one.name for one in fields(Number)}:
-        raise ConfigError(f"{what!r} has keys that nobody reads: {', '.join(sorted(strange))}.")
+        raise ConfigError(f"{what!r} has unknown keys: {', '.join(sorted(strange))}.")
     return {name: value for name, value in given.items() if name in own}
 
 

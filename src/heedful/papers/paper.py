@@ -141,7 +141,7 @@ def with_vectors(plan: Mapping[str, Any]) -> Mapping[str, Any]:
     path = os.environ.get(VECTORS)
     if not path:
         raise ConfigError(
-            f"this experiment starts from pretrained word vectors. Set {VECTORS} to a file of them "
+            f"this experiment needs pretrained word vectors. Set {VECTORS} to a file of them "
             "(GloVe, word2vec or fastText in text form)."
         )
     return {**plan, "model": {**plan["model"], "vectors": path}}

@@ -54,7 +54,7 @@ def by_seed(rows: Sequence[Row], number: Number, where: Where) -> dict[Any, floa
     for some in chosen.values():
         if len(some) > 1:
             raise ConfigError(
-                f"{number.column} stands in {len(some)} rows for one seed where {dict(where)}. "
+                f"{number.column} is in {len(some)} rows for one seed where {dict(where)}. "
                 "Name more columns."
             )
     return {seed: number.times * float(some[0][number.column]) for seed, some in chosen.items()}
@@ -65,7 +65,7 @@ def _trend(rows: Sequence[Row], number: Number) -> float:
     values = {row[number.rises_with]: float(row[number.column]) for row in rows}
     if len(values) < len(rows):
         raise ConfigError(
-            f"{number.column} stands in several rows for one value of {number.rises_with}. "
+            f"{number.column} is in several rows for one value of {number.rises_with}. "
             "Name more columns."
         )
     if len(values) < 3:

@@ -40,7 +40,7 @@ class Rollout(OfEveryLayer):
 @readouts.register("attention-x-gradient", is_audited=True)
 @dataclass(frozen=True)
 class AttentionTimesGradient(OfEveryLayer):
-    """The row that the classifier reads, times its gradient, its size, mean over layers and heads.
+    """The row that the classifier reads times its gradient, absolute, mean over layers and heads.
 
     weight_t = mean of |weight_t * d logit of the predicted class / d weight_t|
     """
@@ -57,7 +57,7 @@ class AttentionTimesGradient(OfEveryLayer):
 @readouts.register("value-norm", is_audited=True)
 @dataclass(frozen=True)
 class ValueNorm(OfEveryLayer):
-    """The row that the classifier reads, times the length of what it adds; mean over all.
+    """The row that the classifier reads times the norm of what it adds, mean over layers and heads.
 
     weight_t = mean over layers and heads of weight_t * |W value_t|
 

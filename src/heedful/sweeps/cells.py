@@ -65,8 +65,8 @@ class Source:
         documents: Documents = getattr(self.corpus, name)
         if not len(documents):
             raise DataError(
-                f"audit: {self.data.source} has no {name} part to audit on. Name another "
-                "with part, or leave [audit] out."
+                f"audit: {self.data.source} has no {name} part to audit on. Choose another part "
+                "with `part`, or leave out [audit]."
             )
         return documents
 
@@ -75,7 +75,7 @@ class Source:
         if request.part and not len(getattr(self.corpus, request.part)):
             raise DataError(
                 f"analyse: {self.data.source} has no {request.part} part, which {request.name} "
-                "looks at."
+                "needs."
             )
 
     @cached_property
@@ -153,7 +153,7 @@ def cells_of(grid: Grid, data_dir: Path | None = None) -> list[Cell]:
                 if cell.name in cells:
                     raise ConfigError(
                         f"two cells are the same: ({cells[cell.name].label}) and ({cell.label}). "
-                        "Remove one of them, or what makes them the same."
+                        "Remove one of them, or change one of them."
                     )
                 cells[cell.name] = cell
     return list(cells.values())

@@ -118,7 +118,7 @@ class Grid:
             sizes = " x ".join(f"{len(values)} {name}" for name, values in factors)
             raise ConfigError(
                 f"the grid has {counted(self.cells, 'cell')} ({sizes}), more than {most:,}. "
-                f"Give --max-cells {self.cells} if that is meant, or fewer values."
+                f"Give --max-cells {self.cells} to run them all, or give fewer values."
             )
 
     def combinations(self) -> Iterator[tuple[str, Changes, Changes]]:
@@ -133,10 +133,10 @@ KNOWN = ("data", "seeds", "profile", *STAGES, "variants", "axes", "audit", "anal
 
 def _data(given: Any) -> tuple[Data, ...]:
     if given is None:
-        raise ConfigError('the grid names no data. Write data = "reviews.csv", or a corpus name.')
+        raise ConfigError('the grid has no data. Write data = "reviews.csv", or a corpus name.')
     listed = given if isinstance(given, list) else [given]
     if not listed:
-        raise ConfigError("data is empty. Name at least one file, folder or corpus.")
+        raise ConfigError("data is empty. Give at least one file, folder or corpus.")
     found = []
     for one in listed:
         if isinstance(one, Mapping) and "source" in one:
@@ -145,7 +145,7 @@ def _data(given: Any) -> tuple[Data, ...]:
             found.append(Data(one))
         else:
             raise ConfigError(
-                f'data should be a word, as in "reviews.csv", or a table with source, text and '
+                f'data should be a string, as in "reviews.csv", or a table with source, text and '
                 f"label, not {one!r:.60}."
             )
     _refuse_repeats("data", found, [one.source for one in found])
@@ -164,7 +164,7 @@ def _seeds(given: Any) -> tuple[int, ...]:
 
 def _variants(given: Any) -> dict[str, Changes]:
     if not isinstance(given, list) or not given:
-        raise ConfigError("variants should be tables, each begun with [[variants]] and a name.")
+        raise ConfigError("variants should be tables, each starting with [[variants]] and a name.")
     found: dict[str, Changes] = {}
     for number, one in enumerate(given, start=1):
         if not isinstance(one, Mapping):
@@ -174,7 +174,7 @@ def _variants(given: Any) -> dict[str, Changes]:
         if not isinstance(name, str) or not name.strip():
             raise ConfigError(f'variant {number} has no name. Write name = "…" in it.')
         if name in found:
-            raise ConfigError(f"two variants are named {name!r}.")
+            raise ConfigError(f"two variants are named {name!r}. Give each its own name.")
         where = f"variant {name!r}"
         found[name] = {
             key: key.checked(value, where) for key, value in _flat(values, where, is_member)
@@ -188,7 +188,7 @@ def _axes(given: Any) -> Iterator[tuple[Key, tuple[Any, ...]]]:
     seen: set[Key] = set()
     for key, values in _flat(given, "axes", never):
         if key == Key("seed"):
-            raise ConfigError("axes: seeds stand above the tables: seeds = [1, 2, 3].")
+            raise ConfigError("axes: write seeds above the tables instead: seeds = [1, 2, 3].")
         if key in seen:
             raise ConfigError(f"axes: {key} is given twice.")
         seen.add(key)
@@ -228,5 +228,5 @@ def _refuse_repeats(what: str, found: Iterable[Any], written: Iterable[Any]) -> 
     seen: list[Any] = []
     for value, as_written in zip(found, written, strict=True):
         if value in seen:
-            raise ConfigError(f"{what} names {as_written!r} twice, and a cell is trained once.")
+            raise ConfigError(f"{what}: {as_written!r} is given twice. Give it once.")
         seen.append(value)

@@ -46,7 +46,8 @@ class Key:
             key = cls.parse(rest, where)
             if STAGE_OF[key.setting] != table:
                 raise ConfigError(
-                    f"{where}: {key.setting} stands in [{STAGE_OF[key.setting]}], not in [{table}]."
+                    f"{where}: {key.setting} belongs in [{STAGE_OF[key.setting]}], "
+                    f"not in [{table}]."
                 )
             return key
         setting, _, option = name.partition(".")
@@ -57,7 +58,7 @@ class Key:
                 f"{where}: no setting named {name!r}.{meant} Known: {', '.join(FIELDS)}."
             )
         if option and setting not in FAMILIES:
-            raise ConfigError(f"{where}: {setting} has no options, so {name!r} names nothing.")
+            raise ConfigError(f"{where}: {setting} has no options, so {name!r} does not exist.")
         if option and option not in OPTIONS[setting]:
             known = OPTIONS[setting]
             raise ConfigError(

@@ -117,7 +117,7 @@ class Plan:
             if other.variant == variant and is_like:
                 return other
         raise ConfigError(
-            f"({cell.label}) is judged by variant {variant!r}, which has no cell like it: the same "
+            f"({cell.label}) is judged by variant {variant!r}, which has no cell with the same "
             "documents, axes and seed."
         )
 

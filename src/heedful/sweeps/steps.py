@@ -53,10 +53,10 @@ class AnalysisStep:
         analysis = analyses.make(ANOTHER.sub(r"\1", self.spec))  # refuses strangers
         if isinstance(analysis, OfTraining | OfCorpus):
             trains = isinstance(analysis, OfTraining)
-            does = "trains models of its own" if trains else "looks at documents alone"
+            does = "trains its own models" if trains else "analyses documents only"
             raise ConfigError(
-                f"{analysis.name} {does}, so it cannot look at a cell. "
-                f"`heedful analyse {analysis.name}` runs it."
+                f"{analysis.name} {does}, so it cannot analyse a cell. "
+                f"Run it with `heedful analyse {analysis.name}`."
             )
 
     @property
@@ -135,6 +135,5 @@ def check_others(
         if name not in known:
             listed = ", ".join(filter(None, known)) or "none"
             raise ConfigError(
-                f"{where} names a variant {name!r}, and there is none.{nearest(name, known)} "
-                f"Known: {listed}."
+                f"{where}: there is no variant {name!r}.{nearest(name, known)} Known: {listed}."
             )

@@ -116,7 +116,7 @@ def analyse_cell(
         new = new_documents([trained], documents).documents
         found = analysis.analyse(ClassifierSubject(trained), new, seed=0)
     else:
-        raise ConfigError(f"{request.name} trains models of its own: it cannot look at a run.")
+        raise ConfigError(f"{request.name} trains its own models: it cannot analyse a run.")
     found.save(folder)
 
 

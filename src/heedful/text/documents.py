@@ -102,7 +102,7 @@ def share_out(corpus: Corpus, dev_share: float, test_share: float, seed: int) ->
     if not (dev_share >= 0 and test_share >= 0 and dev_share + test_share < 1):
         raise DataError(
             f"the shares for dev ({dev_share}) and test ({test_share}) should each be at least 0 "
-            "and together leave something to train on."
+            "and together leave documents to train on."
         )
     shares = (0.0 if corpus.dev else dev_share, 0.0 if corpus.test else test_share)
     part_of = _draw_parts(corpus.train, shares, seed)

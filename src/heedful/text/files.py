@@ -76,8 +76,8 @@ def unpacked(path: Path) -> bytes:
 def _too_large(path: Path, most: int) -> str:
     return (
         f"{path} unpacks to more than {most / 2**20:,.0f} MiB, over 100 times its size. Text does "
-        "not pack that well: is the file what it should be? One that is can be unpacked first, and "
-        "given as a plain file."
+        "not compress that well, so the file may be damaged. If it is correct, unpack it first and "
+        "give the unpacked file."
     )
 
 

@@ -117,7 +117,7 @@ def match_labels_or_none(
         return match_labels(classes, documents)
     except DataError as error:
         bare = Documents(replace(document, label=None) for document in documents)
-        return classes, bare, f"accuracy is not known, because {error}"
+        return classes, bare, f"accuracy is unknown, because {error}"
 
 
 def _natural(label: str) -> tuple[int, str]:

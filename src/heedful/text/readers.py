@@ -169,7 +169,7 @@ def check_labels(corpus: Corpus) -> None:
     """Refuse what no classifier can learn: one label only, nearly as many labels as documents."""
     counts = Counter(corpus.train.labels)
     if not counts:
-        raise DataError(f"{corpus.name}: there is no document to train on.")
+        raise DataError(f"{corpus.name}: there are no documents to train on.")
     if len(counts) < 2:
         raise DataError(
             f"{corpus.name}: every training document has the label {next(iter(counts))!r}. "
@@ -259,8 +259,8 @@ def _read_folder(
     texts = sorted(file for file in path.glob("*/*.txt") if file.is_file())
     if not texts:
         raise DataError(
-            f"{path} is a directory without a corpus in it. Expected train.csv (or .tsv, .jsonl, "
-            ".parquet) with dev and test beside it, or one folder of .txt files per class."
+            f"{path} contains no corpus. Expected train.csv (or .tsv, .jsonl, .parquet), with "
+            "optional dev and test files, or one folder of .txt files per class."
         )
     documents = [Document(decode(f.read_bytes(), f), f.parent.name) for f in texts]
     kept = [document for document in documents if document.text.strip()]
@@ -284,7 +284,7 @@ def _choose_column(
         if wanted not in columns:
             raise DataError(
                 f"{path} has no column {wanted!r}.{nearest(wanted, columns)} "
-                f"Columns there are: {listed}."
+                f"Available columns: {listed}."
             )
         return wanted
     by_lower = {column.lower(): column for column in reversed(columns)}
@@ -292,7 +292,7 @@ def _choose_column(
         if name in by_lower and by_lower[name] != taken:
             return by_lower[name]
     raise DataError(
-        f"{path}: which column holds the {what}? Columns there are: {listed}. "
+        f"{path}: which column holds the {what}? Available columns: {listed}. "
         f"Name one with --{what} (in Python: {what}=…)."
     )
 

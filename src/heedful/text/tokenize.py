@@ -33,12 +33,12 @@ TEXTS_AT_ONCE = 1024  # how many texts are cut before they become arrays: bounds
 class TextSettings:
     """How texts become numbered words."""
 
-    split: Split = "words"  # "spaces" for text that is already cut
+    split: Split = "words"  # "spaces" for text that is already tokenized
     lowercase: bool = True
-    fold_digits: bool = False  # every word with a digit becomes one and the same word
+    fold_digits: bool = False  # every word with a digit becomes the same word
     min_documents: int = 2  # a word is known if this many training documents have it
     max_vocabulary: int = 50_000
-    max_words: int = 500  # longer documents are cut here
+    max_words: int = 500  # maximum number of words; longer documents are cut
 
     def __post_init__(self) -> None:
         at_least(

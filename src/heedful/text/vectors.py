@@ -40,7 +40,7 @@ def read_vectors(path: str | Path, words: Mapping[str, int]) -> WordVectors:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as lines:
             for number, line in enumerate(iter(partial(lines.readline, LONGEST_LINE), b""), 1):
                 if len(line) == LONGEST_LINE:
-                    raise DataError(f"{path}, line {number}: longer than any word with its vector.")
+                    raise DataError(f"{path}, line {number}: too long for a word and its vector.")
                 parts = line.decode("utf-8-sig", "replace").rstrip().split(" ")
                 if number == 1 and len(parts) == 2 and all(part.isdigit() for part in parts):
                     continue
@@ -53,7 +53,7 @@ def read_vectors(path: str | Path, words: Mapping[str, int]) -> WordVectors:
         raise DataError(f"{path} is not a whole gzip file: {error}.") from None
     if not rows:
         raise DataError(
-            f"{path} has a vector for none of the {counted(len(words), 'known word')}. "
+            f"{path} has no vector for any of the {counted(len(words), 'known word')}. "
             "Is it a file of word vectors, in the language and case of the texts?"
         )
     matrix = np.zeros((len(words), size), dtype=np.float32)

@@ -51,8 +51,8 @@ def _disagreement(
         yield (
             ""
             if agrees
-            else f"No heat map: the model decides for {classes[one]}, and the attention trained "
-            f"on top of it for {classes[two]}, so its weights do not explain this decision."
+            else f"No heat map: the model predicts {classes[one]}, but the attention trained for "
+            f"it predicts {classes[two]}, so its weights do not explain this decision."
         )
 
 

@@ -37,8 +37,8 @@ class TrainingSettings:
     optimizer: OptimizerSettings = family(optimizers, "amsgrad")
     batch_size: int = 32
     patience: int | None = 3  # stop after this many epochs without a better dev score
-    select_by: Literal["accuracy", "loss"] = "accuracy"  # what makes an epoch the best, on dev
-    gradient_clip: float | None = 5.0  # largest norm of all gradients together
+    select_by: Literal["accuracy", "loss"] = "accuracy"  # dev score that selects the best epoch
+    gradient_clip: float | None = 5.0  # maximum norm of all gradients together
     class_weights: Literal["none", "balanced"] = "none"
     seed: int = 1
 

@@ -136,8 +136,8 @@ class Healing:
         begun = folder.read_config().get("data", {}).get(runs.ORIGINAL, {})
         if begun != self.patient.identity:
             raise RunError(
-                f"{folder.path} was begun with another model ({begun.get('name', 'none')}, or "
-                "other weights of that name). Resume with the same model, or choose another folder."
+                f"{folder.path} was started with another model ({begun.get('name', 'none')}, or "
+                "other weights of it). Resume with the same model, or choose another folder."
             )
 
     def completed(self, trained: Trained) -> Trained:
@@ -177,18 +177,18 @@ class Healing:
 
 def _check_texts(corpus: Corpus) -> None:
     if not len(corpus.train):
-        raise DataError(f"{corpus.name}: there is no text to learn from.")
+        raise DataError(f"{corpus.name}: there are no texts to learn from.")
     if all(len(text.split()) < 2 for text in corpus.train.texts):
         raise DataError(
-            f"{corpus.name}: every text has one word only, so there is nothing to attend to. "
-            "Expected texts of several words, like those that the model decides on."
+            f"{corpus.name}: every text has only one word, so there is nothing to attend to. "
+            "Give texts of several words, like those that the model classifies."
         )
 
 
 def _check_decisions(model: SequenceClassifier, learnt: Labelled) -> None:
     if len(chosen := np.unique(learnt.labels)) < 2:
         raise DataError(
-            f"{model.name} gives each of the {counted(len(learnt), 'text')} the same class "
+            f"{model.name} predicts the same class for each of the {counted(len(learnt), 'text')} "
             f"({model.classes[int(chosen[0])]}). Attention learns from the difference between "
             "decisions: give texts of at least two classes."
         )
@@ -201,8 +201,8 @@ def _never_decided(model: SequenceClassifier, learnt: Labelled) -> str:
     if not unmet:
         return ""
     return (
-        f"{model.name} decides for {', '.join(unmet)} on none of the texts, so attention cannot "
-        "learn these decisions; texts that get them will be shown without a heat map"
+        f"{model.name} never predicts {', '.join(unmet)} on these texts, so attention cannot learn "
+        "these decisions; texts with them will be shown without a heat map"
     )
 
 

@@ -187,14 +187,14 @@ recipes: Recipes = Recipes("recipe")
 def needs_attention(model: TextClassifier, recipe: str) -> Attends:
     """The model, if it attends; else a sentence."""
     if not isinstance(model, Attends):
-        raise ConfigError(f"{recipe} is about attention, and a model that pools has none.")
+        raise ConfigError(f"{recipe} needs attention, and a pooling model has none.")
     return model
 
 
 def needs_base(material: Material, recipe: str) -> TextClassifier:
     """The finished model to work on."""
     if material.base is None:
-        raise ConfigError(f"{recipe} works on a finished model: name its run with base.")
+        raise ConfigError(f"{recipe} needs a finished model: give its run as base.")
     return material.base.eval().requires_grad_(False)
 
 
@@ -212,7 +212,7 @@ def needs_matching_sizes(model: TextClassifier, claim: str) -> None:
     hidden = model.encoder.output_size
     if hidden != embedding:
         raise ConfigError(
-            f"{claim}, so their sizes must match: the encoder gives {hidden}, embeddings have "
+            f"{claim}, so their sizes must match: the encoder has {hidden}, embeddings have "
             f"{embedding}. Change hidden_size (two directions double it) or embedding_size, or "
             "drop the recipe."
         )

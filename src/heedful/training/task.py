@@ -81,7 +81,7 @@ def find_corpus(
             data, text, label, dev_share, test_share, seed=seed, needs_labels=needs_labels
         )
     if text is not None or label is not None:
-        raise DataError(f"text and label name columns of a file, and {data} is no file.")
+        raise DataError(f"text and label are columns of a file, and {data} is not a file.")
     is_name = data.partition(":")[0] in corpora or data in names_in(data_dir)
     if not is_name and (Path(data).suffix or "/" in data):
         raise DataError(f"no such file or folder: {data}.")

@@ -164,7 +164,7 @@ def _named_base(recipe: Recipe, task: Task, device: str) -> Trained | None:
     trained = Trained.load(recipe.base, device)
     if list(map(str, trained.classes)) != list(map(str, task.classes)):
         raise ConfigError(
-            f"the base run {recipe.base} knows the labels {', '.join(map(str, trained.classes))}, "
+            f"the base run {recipe.base} has the labels {', '.join(map(str, trained.classes))}, "
             f"the documents have {', '.join(map(str, task.classes))}. They must be the same."
         )
     return trained
@@ -174,7 +174,7 @@ def _check_same_words(recipe: Recipe, base: Trained, words: Sequence[str]) -> No
     assert isinstance(recipe, OnBase)
     if list(base.tokenizer.words) != list(words):
         raise ConfigError(
-            f"the base run {recipe.base} has another vocabulary: it was trained on other documents "
+            f"the base run {recipe.base} has another vocabulary. It was trained on other documents "
             "or with other text settings. Train both on the same data with the same settings."
         )
 
@@ -209,7 +209,7 @@ def check_same_training(folder: RunFolder, settings: Settings, task: Task) -> No
     before = folder.read_config().get("data", {}).get("fingerprint")
     if before != now:
         raise RunError(
-            f"{folder.path} was begun on other documents (or another share of them): their "
+            f"{folder.path} was started on other documents (or another share of them): their "
             f"fingerprint was {before}, now it is {now}. "
             "Resume with the same data, or choose another folder."
         )
@@ -217,7 +217,7 @@ def check_same_training(folder: RunFolder, settings: Settings, task: Task) -> No
     for name, value in wanted.items():
         if begun[name] != value:
             raise RunError(
-                f"{folder.path} was begun with {name} = {begun[name]}, not {value}. "
+                f"{folder.path} was started with {name} = {begun[name]}, not {value}. "
                 "Resume with the same settings, or choose another folder."
             )
 
@@ -235,12 +235,12 @@ def _check(task: Task) -> None:
             "A classifier needs at least two different labels."
         )
     if not len(task.train):
-        raise DataError("there is no document to train on.")
+        raise DataError("there are no documents to train on.")
 
 
 def _check_words(batches: Batches, settings: Settings) -> None:
     if not len(batches.documents.token_ids):
-        raise DataError("the training documents hold no words.")
+        raise DataError("the training documents contain no words.")
     if (batches.documents.token_ids < len(SPECIAL_WORDS)).all():
         raise DataError(
             f"no word occurs in at least {settings.text.min_documents} training documents, so "

@@ -306,7 +306,7 @@ class Trained:
 def _read_classes(folder: RunFolder) -> tuple[Label, ...]:
     classes = folder.read_config()["classes"]
     if not isinstance(classes, list) or len(classes) < 2:
-        raise ValueError(f"{runs.CONFIG} names no two classes")
+        raise ValueError(f"{runs.CONFIG} names fewer than two classes")
     return tuple(check(label, Label, "a class") for label in classes)
 
 
@@ -350,7 +350,7 @@ def choose_device(name: str) -> torch.device:
     there = torch.cuda.device_count()
     if device.type == "cuda" and (device.index or 0) >= there:
         raise ConfigError(
-            f"device {name!r} is not there: PyTorch sees {counted(there, 'CUDA device')}. Use cpu."
+            f"device {name!r} is not available: PyTorch finds {counted(there, 'CUDA device')}."
         )
     return device
 

@@ -247,5 +247,5 @@ def test_no_documents_give_no_numbers():
 
 @pytest.mark.parametrize("fraction", [0.0, -0.1, 1.5, float("nan")])
 def test_a_fraction_outside_0_to_1_is_refused(fraction):
-    with pytest.raises(ConfigError, match="fraction should lie above 0 and be at most 1"):
+    with pytest.raises(ConfigError, match="fraction should be above 0 and at most 1"):
         top_overlap(np.ones((1, 2)), np.ones((1, 2)), np.ones((1, 2), dtype=bool), fraction)

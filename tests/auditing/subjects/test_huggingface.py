@@ -372,7 +372,7 @@ def test_an_unknown_measure_and_an_unknown_counterfactual_are_refused():
     reading = subject.read(TEXTS)
     with pytest.raises(ConfigError, match="gives no contribution"):
         subject.importance(reading, "contribution")
-    with pytest.raises(ConfigError, match="cannot be sought inside"):
+    with pytest.raises(ConfigError, match="is not available for"):
         subject.otherwise(reading, Frozen(), 0)
 
 
@@ -402,7 +402,7 @@ def test_memory_that_runs_short_makes_batches_smaller(monkeypatch):
 
     monkeypatch.setattr(model.model, "forward", scarce)
     np.testing.assert_allclose(model.probabilities(TEXTS), whole, atol=1e-6)
-    assert model.packer.notes == ["memory ran short, so some texts were read in smaller batches"]
+    assert model.packer.notes == ["memory was low, so some texts were read in smaller batches"]
 
 
 LABELLED = Documents(

@@ -116,7 +116,7 @@ def test_only_a_sample_is_sought_and_the_test_says_so():
     found = of_exclusive(tiny_model("Bert"), tiny_tokenizer(), settings, documents)
     assert np.isnan(found.columns["epsilon_max_jsd"]).sum() == 7
     (test,) = found.answer("exclusive").tests
-    assert test.note == ("3 candidates, 10 steps; epsilon 0.05; sought in a sample of 5 documents")
+    assert test.note == ("3 candidates, 10 steps; epsilon 0.05; searched in 5 sampled documents")
     assert test.score.documents == 5
     assert found.settings["short_search"]["steps"] == 10
 
@@ -180,7 +180,7 @@ def test_a_search_that_does_not_fit_in_memory_is_halved(monkeypatch):
     monkeypatch.setattr(subject.model.model, "forward", scarce)
     found = subject.otherwise(reading, SEARCH, 0)
     np.testing.assert_allclose(found.sum(axis=-1), 1)
-    assert "memory ran short, so some texts were read in smaller batches" in subject.notes
+    assert "memory was low, so some texts were read in smaller batches" in subject.notes
 
 
 def test_a_search_that_tolerates_more_than_epsilon_is_refused():

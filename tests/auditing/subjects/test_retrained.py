@@ -184,7 +184,7 @@ def test_what_could_not_be_trained_or_reached_is_said(subject, uniform, corpus):
     result = audit(subject, corpus.test, QUICK, ["exclusive"], twins=near)
     notes = {fact["name"]: fact["note"] for fact in result.evidence["facts"]}
     assert "the disk is full" in notes["twin adversary-1"]
-    assert "not every frontier gets there" in notes["TVD at JSD 0.4"]
+    assert "not every frontier reaches it" in notes["TVD at JSD 0.4"]
 
 
 def test_a_gain_over_twins_of_another_recipe_is_not_judged(subject, corpus):

@@ -86,7 +86,7 @@ def test_words_that_the_two_cut_differently_go_only_when_all_of_them_does(twin):
 
 
 def test_a_judge_must_know_the_same_labels(classifier):
-    with pytest.raises(ConfigError, match="the same labels as the model under audit"):
+    with pytest.raises(ConfigError, match="the same labels as the audited model"):
         TrainedJudge(classifier.trained_, ("yes", "no"))
 
 
@@ -106,9 +106,9 @@ WRONG_PREDICTIONS = {
     "rows of numbers that sum to 1": lambda texts: np.full((len(texts), 2), 3.5),
 }
 WRONG_WEIGHTS = {
-    "attend should give a list of": lambda texts: [],
-    "attend should give WordWeights, not ndarray": lambda texts: [np.ones(2) for _ in texts],
-    "a weight and a place for each word": lambda texts: [
+    "attend should return a list of": lambda texts: [],
+    "attend should return WordWeights, not ndarray": lambda texts: [np.ones(2) for _ in texts],
+    "a weight and offsets for each word": lambda texts: [
         WordWeights(t, np.array([[0, 99]]), np.ones(1)) for t in texts
     ],
     "sum to 1 over a text": lambda texts: [WordWeights(t, spans(t), np.ones(2)) for t in texts],

@@ -94,7 +94,7 @@ def test_predictions_of_eraser_find_their_texts_in_docs_beside_them():
     scores = {"docid": "d", "soft_rationale_predictions": [0.1, 0.7, 0.5]}
     row = {"annotation_id": "a", "rationales": [scores], "classification": "good"}
     Path("predictions.jsonl").write_text(json.dumps(row))
-    with pytest.raises(DataError, match="hold no texts: put them there"):
+    with pytest.raises(DataError, match="contain no texts: put them there"):
         aligned("predictions.jsonl")
     Path("docs").mkdir()
     Path("docs/d").write_text("A good\nfilm.")
@@ -114,7 +114,7 @@ def test_predictions_of_eraser_find_their_texts_in_docs_beside_them():
         ),
         (
             {"text": TEXT, "offsets": [[0, 99]], "scores": [1]},
-            "the places of its words lie outside of the text",
+            "the positions of its words lie outside the text",
         ),
         (
             {"text": TEXT, "words": ["A"], "scores": [float("nan")]},
@@ -122,13 +122,13 @@ def test_predictions_of_eraser_find_their_texts_in_docs_beside_them():
         ),
         (
             {"text": TEXT, "words": ["[CLS]"], "scores": [1.0]},
-            "no score stands on any word that the model reads",
+            "no word that the model reads has a score",
         ),
         (
             {"text": TEXT, "words": ["A", "good", "film", "."], "scores": [1] * 4, "target": "bad"},
             "explain the class 'bad', and the model predicts 'good'",
         ),
-        ({"sentence": TEXT, "weights": [1]}, "are those of no known format"),
+        ({"sentence": TEXT, "weights": [1]}, "match no known format"),
     ],
 )
 def test_what_does_not_fit_its_text_is_refused_in_a_sentence_that_names_the_document(row, message):
@@ -139,7 +139,7 @@ def test_what_does_not_fit_its_text_is_refused_in_a_sentence_that_names_the_docu
 def test_two_different_scores_for_one_text_are_refused_and_equal_ones_are_not():
     row = {"text": TEXT, "words": ["A"], "scores": [1.0]}
     assert len(read_attributions([row, {**row, "text": TEXT.upper()}])[0].by_text) == 1
-    with pytest.raises(DataError, match="other scores for the same text in attributions, item 1"):
+    with pytest.raises(DataError, match="other scores for the same text than attributions, item 1"):
         read_attributions([row, {**row, "scores": [2.0]}])
 
 
@@ -151,12 +151,12 @@ def test_scores_are_placed_on_a_document_that_differs_in_white_space_and_case():
 def test_words_without_a_score_count_as_0_and_are_noted():
     (found,) = read_attributions([{"text": TEXT, "offsets": [[2, 6]], "scores": [1.0]}])
     assert found.of_words(TEXT, WORDS, 0).tolist() == [0.0, 1.0, 0.0, 0.0]
-    assert found.notes == ("attributions: 3 words of 1 document without a score, taken for 0",)
+    assert found.notes == ("attributions: 3 words of 1 document without a score, counted as 0",)
 
 
 def test_pickles_are_never_opened():
     np.savez("scores.npz", texts=np.array([{"a": 1}], dtype=object))
-    with pytest.raises(DataError, match="is not a file of numpy arrays without pickles"):
+    with pytest.raises(DataError, match=r"is not an \.npz file of plain numpy arrays"):
         read_attributions("scores.npz")
 
 

@@ -59,7 +59,7 @@ def needs_closed_form(model: TextClassifier) -> AttentionClassifier:
 
     def refuse(what: str, instead: str) -> ConfigError:
         return ConfigError(
-            f"gradient-flow has formulas for attention on embeddings, or on an affine map of them, "
+            f"gradient-flow needs attention on embeddings, or on an affine map of them, "
             f"and this model {what}. Use {instead}."
         )
 
@@ -75,7 +75,7 @@ def needs_closed_form(model: TextClassifier) -> AttentionClassifier:
     is_additive = isinstance(model.alignment, AdditiveScores) and is_plain
     if not (is_dot or is_additive):
         raise refuse(
-            "has additive attention on a map or a query of its own",
+            "has additive attention with its own map or query",
             "--alignment dot, or additive with --encoder embedding",
         )
     if model.project is not softmax:

@@ -63,7 +63,7 @@ class Agreement(OfRun):
         at_least(1, fewest_words=self.fewest_words, documents=self.documents)
         at_least(self.fewest_words, most_words=self.most_words)
         if not ready(self.measures):
-            raise ConfigError("agreement compares attention with measures of importance: name one.")
+            raise ConfigError("agreement compares attention with importance measures: give one.")
 
     @in_full()
     def analyse(self, trained: Trained, documents: Documents, seed: int) -> Result:
@@ -86,7 +86,7 @@ class Agreement(OfRun):
         }
         if encoded.cut:
             cut = counted(encoded.cut, "document")
-            notes.append(f"{cut} read only as far as {trained.longest_text}.")
+            notes.append(f"{cut} cut at {trained.longest_text}.")
         return Result(
             analysis=self.name,
             asks=self.asks,
@@ -112,15 +112,15 @@ class Agreement(OfRun):
         within = np.flatnonzero(~is_short & ~is_long)
         bounds = {"fewer": (is_short, self.fewest_words), "more": (is_long, self.most_words)}
         notes = [
-            f"{counted(int(is_out.sum()), 'document')} of {which} than {bound} words left out."
+            f"{counted(int(is_out.sum()), 'document')} with {which} than {bound} words left out."
             for which, (is_out, bound) in bounds.items()
             if is_out.any()
         ]
         if not len(within):
             limit = "" if self.most_words is None else f" and at most {self.most_words}"
             raise DataError(
-                f"agreement looks at documents of at least {self.fewest_words}{limit} words; none "
-                f"of the {len(words):,} given is one. Give others, or other limits."
+                f"agreement needs documents of at least {self.fewest_words}{limit} words; none of "
+                f"the {len(words):,} given documents has. Give other documents or other limits."
             )
         if self.documents is None or self.documents >= len(within):
             return within, notes
@@ -249,8 +249,8 @@ def _explained(
     for row in measures:
         if row["predicted"] == ALL and row["left_out"]:
             yield (
-                f"{row['measure']}: {counted(row['left_out'], 'document')} left out of tau, the "
-                "weights or the importances of all words being tied."
+                f"{row['measure']}: {counted(row['left_out'], 'document')} left out of tau: all "
+                "words have the same weight or the same importance."
             )
     for row in pairs:
         yield f"{row['first']} and {row['second']} agree with each other: {_said('tau', row)}."
@@ -259,9 +259,10 @@ def _explained(
         f"{attention['support']:.1%} of the words have any weight."
     )
     yield (
-        "Tau is Kendall's tau-b of the weights and the absolute importance, its mean over "
-        f"documents; significant: share of documents with p at most {SIGNIFICANT}; tau support: "
-        "over the words with any weight. Entropy is that of the absolute importance, normalised."
+        "Tau is Kendall's tau-b of the weights and the absolute importance, averaged over "
+        f"documents. Significant is the share of documents with p at most {SIGNIFICANT}. Tau "
+        "support uses only the words with any weight. Entropy is the normalised entropy of the "
+        "absolute importance."
     )
 
 

@@ -34,7 +34,7 @@ class AttentionMass(OfAttention):
     """
 
     name = "attention-mass"
-    asks = "How much attention lies on punctuation and on special pieces?"
+    asks = "How much attention is on punctuation and on special pieces?"
 
     readout: str = "last-cls"  # how the attention of a Hugging Face model is read
     signs: int = 10  # at most, those with the largest mass
@@ -79,8 +79,8 @@ class AttentionMass(OfAttention):
                 "even_punctuation": even.tolist(),
             },
             notes=(
-                "Mass is the share of all attention, its mean over documents; even is what "
-                "punctuation would get if every word got the same. Intervals are over documents.",
+                "Mass is the share of all attention, averaged over documents. Even is the share of "
+                "punctuation if every word had the same weight. Intervals are over documents.",
             ),
             about={"documents_read": len(read)},
         )

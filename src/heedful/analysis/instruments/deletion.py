@@ -56,7 +56,7 @@ class Deletion(OfRun):
     """
 
     name = "deletion"
-    asks = "What does deleting the top words cost, and what are they worth alone?"
+    asks = "How much accuracy is lost without the top words, and how much is kept with only them?"
     figures = (FigureSpec("deletion", "curve"),)
 
     k: tuple[int, ...] = (1, 2, 3, 5, 10, 20)
@@ -70,7 +70,7 @@ class Deletion(OfRun):
         at_least(1, random_draws=self.random_draws)
         importances.make(self.measure)
         if self.measure == RANDOM:
-            raise ConfigError("deletion sets random words beside any measure: name another one.")
+            raise ConfigError("deletion always includes random words: give another measure.")
 
     @in_full()
     def analyse(self, trained: Trained, documents: Documents, seed: int) -> Result:
@@ -164,7 +164,7 @@ class Deletion(OfRun):
             for who, right in found.right.items()
             if not (who == "judge_accuracy" and self.judge is None)
         ]
-        yield f"{judge}. Right on whole texts: {', '.join(shares)} of the documents."
+        yield f"{judge}. Accuracy on whole texts: {', '.join(shares)}."
         yield (
             f"Words are removed from the text, not masked. Random: "
             f"mean of {counted(self.random_draws, 'draw')} per document. Intervals are over "
@@ -181,7 +181,7 @@ def label_numbers(trained: Trained, documents: Documents) -> Labels:
     """The gold label of each document as the model counts its classes; else a sentence."""
     number_of = {str(label): number for number, label in enumerate(trained.classes)}
     if not len(documents):
-        raise DataError("deletion has no document to delete words from.")
+        raise DataError("deletion needs at least one document.")
     strange = [label for label in documents.labels if label not in number_of]
     if strange:
         raise DataError(

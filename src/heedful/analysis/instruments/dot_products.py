@@ -51,7 +51,7 @@ class DotProducts(OfRun):
             summary=tuple(summary),
             tables={"dots": tuple(summary)},
             rows=rows,
-            notes=("Intervals are over words of the first kind; the other kind is held as it is.",),
+            notes=("Intervals are over words of the first kind; the other kind is held fixed.",),
             figures=self.figures,
         )
 

@@ -24,7 +24,7 @@ DOCUMENTS_AT_ONCE = 64
 @analyses.register("evidence")
 @dataclass(frozen=True)
 class Evidence(OfRun):
-    """Attention on marked words, and what it does there; on the part that training chose by.
+    """Attention on marked words and its effect there, on the dev part.
 
     evidence_mass     attention on the marked words; even_share: what even weights would put there
     accuracy          on these documents
@@ -34,7 +34,7 @@ class Evidence(OfRun):
     """
 
     name = "evidence"
-    asks = "Does attention stand on the words that are marked, and does it matter where it stands?"
+    asks = "Is attention on the marked words, and does its position matter?"
     part = "dev"
 
     permutations: int = 20
@@ -55,8 +55,8 @@ class Evidence(OfRun):
         marked = [i for i, d in enumerate(documents) if d.rationale][: self.documents]
         if not marked:
             raise DataError(
-                "evidence looks at documents whose evidence is marked, and none here is. Give "
-                "documents with a column of rationales, or a planted corpus."
+                "evidence needs documents with marked evidence, and none has it. Give documents "
+                "with a column of rationales, or a planted corpus."
             )
         chosen = documents.take(marked)
         rng = np.random.default_rng(seed)

@@ -24,13 +24,13 @@ from heedful.training.train import train
 from heedful.training.trained import choose_device
 
 LINEARISED = (
-    "Additive attention: the terms take tanh(x) for x, as Sun & Lu do, and are approximate; "
+    "Additive attention: the terms replace tanh(x) by x, as Sun & Lu do, and are approximate; "
     "D + E + F is off by {off:.0%} (length of the difference, over all words). "
-    "gradient-flow:linearised=false takes the slope of tanh instead and is exact."
+    "gradient-flow:linearised=false uses the slope of tanh instead and is exact."
 )
 ONLY_THE_LOSS = (
-    "The terms are of plain gradient flow on the cross-entropy over all documents. Training took "
-    "steps on batches, with dropout and its own optimiser, which obeys them in sign at best."
+    "The terms describe plain gradient flow on the cross-entropy over all documents. Training used "
+    "batches, dropout and another optimiser, so it follows their signs at best."
 )
 
 
@@ -58,7 +58,7 @@ class GradientFlow(OfTraining):
         if corpus is None:
             raise DataError("gradient-flow trains on a corpus, and none was given.")
         if settings.model.freeze_vectors:
-            raise ConfigError("gradient-flow is about embeddings that learn: no freeze_vectors.")
+            raise ConfigError("gradient-flow needs trainable embeddings: drop freeze_vectors.")
         task = Task.from_corpus(corpus, {})
         tokenizer = Tokenizer.learn(task.train.texts, settings.text)
         words, documents = tokenizer.words, tokenizer.encode(task.train.texts)
@@ -81,7 +81,7 @@ class GradientFlow(OfTraining):
         means = {name: mean_by_kind(values, kinds) for name, values in columns.items()}
         accuracy = trained.metrics.get("test", {}).get("accuracy", float("nan"))
         notes = [
-            f"The model that was kept: epoch {_kept(trained.history)} of {log.number}, test "
+            f"The selected model: epoch {_kept(trained.history)} of {log.number}, test "
             f"accuracy {accuracy:.1%}; V · W {float(flow.query_times_output.mean()):.2f}, |W|² "
             f"{float(flow.output_squared.mean()):.1f}, average β {flow.average_beta:.3f}.",
             ONLY_THE_LOSS,

@@ -52,7 +52,7 @@ class Information(OfRun):
     """
 
     name = "information"
-    asks = "How much does the state at a word still tell of the word?"
+    asks = "How much information about the word is in the state at the word?"
     figures = (FigureSpec("information", "information"),)
 
     frequent_words: int = 1000  # whose information is taken
@@ -113,12 +113,12 @@ class Information(OfRun):
             rows={"conicity": read.conicity.tolist(), "weight_entropy": read.entropy.tolist()},
             notes=(
                 f"{len(words):,} occurrences of {len(np.unique(words)):,} words in {count:,} "
-                "documents; information in nats, intervals over documents with the clusters held.",
+                "documents; information in nats, intervals over documents with fixed clusters.",
                 *(f"{row['of']}: {row['mean']:.3f} "
                   f"[{row['mean_low']:.3f}, {row['mean_high']:.3f}]" for row in beside),
-                "Miller and Madow's correction is taken off."
+                "Miller and Madow's correction is subtracted."
                 if self.miller_madow
-                else "Plugged-in counts flatter all rows alike: read states between the others.",
+                else "Counting overestimates all rows alike: compare the states with the others.",
             ),
             about={"documents_read": count},
             figures=self.figures,

@@ -18,7 +18,7 @@ class Iterations(OfHistory):
     """Dev accuracy and attention entropy at the end of each phase of a VAT run (Zhou et al.)."""
 
     name = "iterations"
-    asks = "Does taking turns pay, and does attention become sharper?"
+    asks = "Does alternating training help, and does attention become sharper?"
     figures = (FigureSpec("iterations", "ends"),)
 
     def analyse(self, history: Sequence[Mapping[str, Any]]) -> Result:
@@ -26,7 +26,7 @@ class Iterations(OfHistory):
         ends = ends_of_phases(history)
         if not ends:
             raise DataError(
-                "iterations reads a run whose learner and compressor take turns, and no phase of "
+                "iterations needs a run with alternating learner and compressor, and no phase of "
                 "this run is named learner 1 or compressor 1. Train one with --recipe vat."
             )
         epochs = tuple(
@@ -39,8 +39,8 @@ class Iterations(OfHistory):
             tables={"ends": ends, "epochs": epochs},
             rows={name: [row[name] for row in epochs] for name in epochs[0]},
             notes=(
-                "A phase ends with its best epoch on dev; dev also chose it, so its accuracy "
-                "flatters. Learner and compressor are scored by their own heads.",
+                "A phase ends with its best epoch on dev. That epoch was chosen on dev, so its "
+                "accuracy is optimistic. Learner and compressor are scored by their own heads.",
             ),
             figures=self.figures,
         )

@@ -69,7 +69,7 @@ class LabelImbalance(OfTraining):
             tables={"trainings": tuple(rows), "ratios": tuple(summary)},
             rows={name: [row[name] for row in rows] for name in rows[0]},
             notes=(
-                "Ratios are of negative to positive training documents; the dev and test parts "
+                "Ratios are negative to positive training documents; the dev and test parts "
                 "have the same mix.",
                 f"Means and intervals are over {self.seeds} initialisations: with so few, an "
                 "interval is a rough guide.",

@@ -37,7 +37,7 @@ class SentenceVectors(OfRun):
     """
 
     name = "sentence-vectors"
-    asks = "Do the vectors that attention makes of documents stand apart by label?"
+    asks = "Are the document vectors that attention makes separated by label?"
     figures = (FigureSpec("sentence_vectors", "places"), FigureSpec("sentence_vectors", "codes"))
 
     method: Literal["pca", "tsne"] = "pca"
@@ -98,10 +98,10 @@ class SentenceVectors(OfRun):
             rows={"text": texts.texts, **rows},
             notes=(
                 "R: states weighed by attention and summed. z: the mean code that a bottleneck "
-                "makes of R, where the model has one. Silhouette: 1 apart, 0 touching, below 0 "
-                "nearer to another label's documents; interval over documents. Centroid ratio: "
-                "mean distance between the labels' centroids over mean distance of documents from "
-                "their own.",
+                "makes of R, where the model has one. Silhouette: 1 separated, 0 touching, below 0 "
+                "closer to another label's documents; interval over documents. Centroid ratio: "
+                "mean distance between the labels' centroids, divided by the mean distance of "
+                "documents from their own centroid.",
             ),
             figures=tuple(figure for figure in self.figures if figure.table in tables),
         )

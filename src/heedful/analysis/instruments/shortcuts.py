@@ -235,4 +235,4 @@ def _check(task: Task) -> None:
             "The probe needs at least two different labels."
         )
     if not len(task.test):
-        raise DataError("there are no test documents, and the probe is read on them.")
+        raise DataError("the probe needs test documents, and there are none.")

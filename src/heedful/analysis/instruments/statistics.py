@@ -32,8 +32,8 @@ class Statistics(OfCorpus):
             summary=tuple({**_numbers(one), **_by_label(one)} for one in found),
             tables={"parts": parts, "labels": labels},
             notes=(
-                "Words are cut as training cuts them, case aside, and none is left out. The "
-                "vocabulary is that of the part itself.",
+                "Words are tokenized as in training, without case, and none is left out. Each "
+                "part's vocabulary is its own.",
             ),
             about={"data": corpus.name},
         )

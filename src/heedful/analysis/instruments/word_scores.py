@@ -126,8 +126,8 @@ class LocalAndGlobal(OfRun):
                 "weight": local.weight[is_shown].tolist(),
             },
             notes=(
-                "Local scores are means over occurrences in the given documents, global ones are "
-                "of the word as a text of its own; their rank correlation is "
+                "Local scores are means over occurrences in the given documents; global scores are "
+                "those of the word as a whole text. Their rank correlation is "
                 + " and ".join(f"{r['rank_correlation']:.2f} ({r['score']})" for r in agreement)
                 + ". Intervals are over words.",
             ),

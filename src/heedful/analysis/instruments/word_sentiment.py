@@ -89,8 +89,8 @@ class WordSentiment(OfRun):
                 _extend(columns, found, marked, polarity, k)
         if not rows:
             raise DataError(
-                "no document has a positive or negative label and words that people gave the same "
-                "polarity. Expected token_labels beside each text (as in sst2), or semeval:FILE."
+                "no document has a positive or negative label and words that people marked with "
+                "that polarity. Expected token_labels for each text (as in sst2), or semeval:FILE."
             )
         return Result(
             analysis=self.name,
@@ -101,7 +101,7 @@ class WordSentiment(OfRun):
             notes=(
                 *notes,
                 "F1 gain: F1 above random ranking on the same documents. Intervals are over "
-                "documents. Averages are micro; macro ones stand in analysis.json.",
+                "documents. Averages are micro; macro averages are in analysis.json.",
             ),
             figures=self.figures,
         )

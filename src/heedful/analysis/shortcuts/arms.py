@@ -124,6 +124,6 @@ def check_mask(mask: Projection, tokens: int) -> None:
         )
     if isinstance(mask, KHot) and mask.k >= tokens:
         raise ConfigError(
-            f"k-hot with k = {mask.k} takes all of {tokens} tokens, so every text gets the same "
-            "mask. Take a smaller k or more tokens."
+            f"k-hot with k = {mask.k} keeps all of {tokens} tokens, so every text gets the same "
+            "mask. Use a smaller k or more tokens."
         )

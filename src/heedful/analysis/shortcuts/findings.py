@@ -16,12 +16,12 @@ ASKS = "Can a model write the label into its attention pattern?"
 FIGURES = (FigureSpec("arm_accuracies", "accuracies"), FigureSpec("mask_by_label"))
 HOW_TO_READ = (
     "The text decides how attention is shared among a few default tokens, which are the same for "
-    "every text: nothing of the text gets through but the weights (Bai et al. 2021).",
-    "leak: accuracy beyond that of the commonest label. gain: log probability of the true label "
-    "beyond its share in training, in nats per document. weights tell: what a classifier that "
-    "sees only the weights knows of the label, in nats. effective documents: how many documents "
-    "of equal weight the reweighed ones are worth in the last epoch. Intervals are 95%, over "
-    "documents and seeds.",
+    "every text: only the weights carry information from the text (Bai et al. 2021).",
+    "leak: accuracy above that of the most common label. gain: log probability of the true label "
+    "above its share in training, in nats per document. weights tell: information about the label "
+    "that a classifier reads from the weights alone, in nats. effective documents: number of "
+    "documents of equal weight that the reweighted ones are worth in the last epoch. Intervals "
+    "are 95%, over documents and seeds.",
 )
 BELOW = 0.01  # accuracy this far under the commonest label is called that
 
@@ -52,7 +52,8 @@ class Probe:
         told = ", and ".join(self._after(arm) for arm in MITIGATIONS)
         return (
             "On these documents a model can write the label into its attention pattern alone: "
-            f"{learned.accuracy.mean:.1%} right without seeing a word, against {self._commonest}; "
+            f"accuracy {learned.accuracy.mean:.1%} without seeing a word, against "
+            f"{self._commonest}; "
             f"{told}.{self._label_passes_in(set(self.arms) - {REFERENCE, *MITIGATIONS})}"
         )
 
@@ -60,9 +61,9 @@ class Probe:
     def _no_label_passes(self) -> str:
         learned = self.arms[REFERENCE]
         return (
-            "On these documents no label was seen to pass through the attention pattern alone: "
-            f"{learned.accuracy.mean:.1%} right is more than {self._commonest}, but the weights "
-            "alone do not tell one label from another, so it does not come from them."
+            "On these documents no label was found in the attention pattern alone: accuracy "
+            f"{learned.accuracy.mean:.1%} is above {self._commonest}, but the weights alone do "
+            "not separate the labels, so it does not come from them."
             f"{self._label_passes_in(set(self.arms) - {REFERENCE})}"
         )
 
@@ -70,13 +71,13 @@ class Probe:
     def _did_not_learn(self) -> str:
         learned = self.arms[REFERENCE]
         has_read = (
-            f"A classifier that reads the text gets {self.ordinary.accuracy.mean:.1%} right."
+            f"A classifier that reads the text has accuracy {self.ordinary.accuracy.mean:.1%}."
             if self.ordinary.is_above_commonest
             else "A classifier that reads the text learned nothing either."
         )
         return (
             f"On these documents the arm called {REFERENCE} did not learn: "
-            f"{learned.accuracy.mean:.1%} right, against {self._commonest}. So it cannot show "
+            f"accuracy {learned.accuracy.mean:.1%}, against {self._commonest}. So it cannot show "
             "whether a label passes through the attention pattern."
             f"{self._label_passes_in(set(self.arms) - {REFERENCE})} {has_read} To find out more, "
             "train longer (--epochs) or on more documents (--documents)."
@@ -84,12 +85,12 @@ class Probe:
 
     @property
     def _commonest(self) -> str:
-        return f"{self.majority_accuracy:.1%} for always answering the commonest label"
+        return f"{self.majority_accuracy:.1%} for always predicting the most common label"
 
     def _label_passes_in(self, others: Set[str]) -> str:
         """A sentence about the other arms in which the label passes; nothing if there are none."""
         found = [
-            f"{name} ({arm.accuracy.mean:.1%} right)"
+            f"{name} (accuracy {arm.accuracy.mean:.1%})"
             for name, arm in self.arms.items()
             if name in others and arm.shows_label
         ]
@@ -103,10 +104,10 @@ class Probe:
         }
         learned, mitigated = self.arms[REFERENCE], self.arms[arm]
         is_lower = self.falls[arm].interval[0] > 0
-        said = f"{names[arm]} {'brings it down to' if is_lower else 'leaves it at'} "
+        said = f"{names[arm]} {'lowers it to' if is_lower else 'leaves it at'} "
         said += f"{mitigated.accuracy.mean:.1%}"
         if mitigated.leak.mean < -BELOW:
-            said += ", below the commonest label,"
+            said += ", below the most common label,"
         if learned.gain.interval[0] > 0:
             kept = max(0.0, mitigated.gain.mean) / learned.gain.mean
             said += f" with {kept:.0%} of its certainty"
@@ -133,8 +134,8 @@ class Probe:
             rows={name: [row[name] for row in masks] for name in (masks[0] if masks else ())},
             notes=(
                 f"{self.documents['test']:,} test documents, {self.documents['train']:,} to train "
-                f"on, {counted(len(self.ordinary.seeds), 'seed')}. Always answering the commonest "
-                f"label is right for {self.majority_accuracy:.1%}.",
+                f"on, {counted(len(self.ordinary.seeds), 'seed')}. Always predicting the most "
+                f"common label has accuracy {self.majority_accuracy:.1%}.",
                 *HOW_TO_READ,
             ),
             about={

@@ -53,7 +53,7 @@ def kendall_test(first: Rows, second: Rows, is_token: IsToken) -> KendallTest:
 
 @metric("kendall_tau", better="higher", bounds=(-1.0, 1.0))
 def kendall_tau(first: Rows, second: Rows, is_token: IsToken) -> PerExample:
-    """Share of word pairs that both rank alike, less the share they rank oppositely.
+    """Share of word pairs that both rank in the same order, minus the share ranked oppositely.
 
     tau_b = (concordant - discordant) / sqrt(pairs not tied in first * pairs not tied in second)
 

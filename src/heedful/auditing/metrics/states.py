@@ -10,7 +10,7 @@ from heedful.auditing.metrics.rows import IsToken, PerExample, divide
 
 @metric("conicity", better="lower", bounds=(0.0, 1.0))
 def conicity(states: Float[ndarray, "examples tokens size"], is_token: IsToken) -> PerExample:
-    """How alike a document's states are: mean of |cos| between each and their mean.
+    """How similar a document's states are: mean of |cos| between each and their mean.
 
     1: all point the same way, so that it hardly matters which one is attended to
     (arXiv:2004.14243, whose code takes the absolute value).

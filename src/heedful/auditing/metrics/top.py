@@ -17,7 +17,7 @@ from heedful.errors import ConfigError
 def top_k(fraction: float, tokens: Int[ndarray, " examples"]) -> Int[ndarray, " examples"]:
     """How many tokens a fraction of each document is: max(1, ceil(fraction * tokens))."""
     if not 0 < fraction <= 1:
-        raise ConfigError(f"fraction should lie above 0 and be at most 1, not {fraction}.")
+        raise ConfigError(f"fraction should be above 0 and at most 1, not {fraction}.")
     # 0.01 * 700 is 7.000000000000001 in binary: without the guard its ceiling would be 8.
     return np.maximum(1, np.ceil(fraction * tokens - 1e-9)).astype(np.int64)
 

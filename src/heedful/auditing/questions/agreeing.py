@@ -36,7 +36,7 @@ def _test(agreement: str, measure: str) -> AuditTest:
     return AuditTest(
         f"{agreement} with {measure}",
         "higher",
-        MEISTER if is_of_states else PAPERS.get(agreement, "ours, beside tau"),
+        MEISTER if is_of_states else PAPERS.get(agreement, "ours, in addition to tau"),
         "random weights",
         "the other measure of importance",
         f"{agreement}_{measure}",
@@ -61,7 +61,7 @@ class Agreeing(Question):
 
     name = "agreeing"
     place = 3
-    asks = "Does it rank words as measured importance does?"
+    asks = "Does attention rank words as importance measures do?"
     tests = tuple(TESTS.values())
 
     def measure(self, group: DocumentGroup) -> Measured:

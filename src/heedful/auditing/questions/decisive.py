@@ -30,7 +30,7 @@ NOTHING = 1e-9  # a move of the prediction below this is none
 
 MOVES = tuple(
     AuditTest(
-        name, "higher", paper, "0", "the move from losing all evidence (a zero context)", column,
+        name, "higher", paper, "0", "the change from losing all evidence (a zero context)", column,
         is_compared=name == "permutation", defined_by=("moved",),
     )
     for name, paper, column in (
@@ -39,14 +39,14 @@ MOVES = tuple(
     )
 )  # fmt: skip
 LOOK_AWAY = AuditTest(
-    "look away", "higher", "ours, beside Jain & Wallace", "no move",
-    "the move from taking all other words away", "looked_away", is_compared=True,
+    "look away", "higher", "ours, after Jain & Wallace", "no change",
+    "the change from deleting all other words", "looked_away", is_compared=True,
     is_usual_column=True, dose="bypass",
     judged_for=("classifier", "module"),  # a Transformer's other layers are other paths
 )  # fmt: skip
 PERMUTED_ODDS = AuditTest(
-    "permutation in log-odds", "higher", "ours, beside Jain & Wallace", "0",
-    "the move from losing all evidence (a zero context)", "permuted_log_odds",
+    "permutation in log-odds", "higher", "ours, after Jain & Wallace", "0",
+    "the change from losing all evidence (a zero context)", "permuted_log_odds",
 )  # fmt: skip
 ERASE_UNTIL_FLIP = AuditTest(
     "erase until flip", "lower", "Serrano & Smith 2019", "5 random orders",
@@ -67,7 +67,7 @@ class Decisive(Question):
 
     name = "decisive"
     place = 1
-    asks = "Does the prediction move when the attention moves?"
+    asks = "Does the prediction change when attention changes?"
     needs = Decides
     tests = (LOOK_AWAY, *MOVES, PERMUTED_ODDS, ERASE_UNTIL_FLIP)
 

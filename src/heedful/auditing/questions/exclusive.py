@@ -33,7 +33,7 @@ FARTHEST = "the farthest weights found"  # of the search on the fixed model
 MATCHED_JSD = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.65)  # at which frontiers are compared
 
 EPSILON_MAX_JSD = AuditTest(
-    "epsilon-max JSD", "lower", "Jain & Wallace 2019", "the largest JSD there is", "0",
+    "epsilon-max JSD", "lower", "Jain & Wallace 2019", "the largest possible JSD", "0",
     "epsilon_max_jsd", is_compared=True, is_usual_column=True,
 )  # fmt: skip
 TVD_AT_JSD = AuditTest(
@@ -102,7 +102,7 @@ class Exclusive(Question):
             f"epsilon {found.settings.epsilon}"
         )
         if (np.isnan(value) & ~np.isnan(most)).any():
-            note += f"; sought in a sample of {counted(int((~np.isnan(value)).sum()), 'document')}"
+            note += f"; searched in {counted(int((~np.isnan(value)).sum()), 'sampled document')}"
         test = found.test(EPSILON_MAX_JSD, value, most, 0.0, note=note)
         trained = self._frontier(found)
         facts = (*_accuracies(found), *trained.evidence.get("facts", ()))
@@ -229,9 +229,9 @@ def _area(found: Findings, model: str, points: Points) -> dict[str, object]:
 def _unreached(found: Findings, own: Points, control: Points | None) -> dict[str, object]:
     """Why there is no test of the frontier."""
     if control is None:
-        return found.no_fact(TVD_AT_JSD.name, "no model that sees one word at a time beside it")
+        return found.no_fact(TVD_AT_JSD.name, "no word-by-word model to compare with")
     far = [float(np.nanmean(points.jsd, axis=1).max()) for points in (own, control)]
-    note = f"not every frontier gets there: this model's {far[0]:.3f}, word by word {far[1]:.3f}"
+    note = f"not every frontier reaches it: this model's {far[0]:.3f}, word by word {far[1]:.3f}"
     return found.no_fact(TVD_AT_JSD.name, note)
 
 

@@ -36,11 +36,11 @@ OWN_INFLUENCE = AuditTest(
 @questions.register("grounded")
 @dataclass(frozen=True)
 class Grounded(Question):
-    """Mutual information of word and state; whose influence a state carries (Meister et al.)."""
+    """Mutual information of word and state; which words influence a state (Meister et al.)."""
 
     name = "grounded"
     place = 5
-    asks = "Does the state at a word still speak of that word?"
+    asks = "Does the state at a word still represent that word?"
     needs = ShowsStates
     tests = (MUTUAL_INFORMATION, OWN_INFLUENCE)
 
@@ -86,7 +86,7 @@ class Grounded(Question):
             value, floor, ceiling = (information[k] for k in ("hidden", "shuffled", "embedded"))
             tests.append(found.test(MUTUAL_INFORMATION, value, floor, ceiling))
             if (untrained := information.get("untrained")) is not None:
-                note = "the same encoder before training; shown beside, never a control"
+                note = "the same encoder before training; for comparison, not a control"
                 facts.append(found.fact("mutual information, untrained", untrained, note))
         value, floor = columns["own_influence"], columns["even_influence"]
         tests.append(found.test(OWN_INFLUENCE, value, floor, 1.0))

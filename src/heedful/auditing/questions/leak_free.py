@@ -35,7 +35,7 @@ MASK_ONLY_ACCURACY = AuditTest(
     "the same forest shown uniform weights of the same lengths",
 )  # fmt: skip
 WORD_CHOICE = AuditTest(
-    "word choice", "lower", "ours, beside Bai et al.", "all that a choice of words could tell",
+    "word choice", "lower", "ours, after Bai et al.", "all that a choice of words could encode",
     "0", dose="written-choice",
 )  # fmt: skip
 
@@ -43,7 +43,7 @@ WORD_CHOICE = AuditTest(
 @questions.register("leak-free")
 @dataclass(frozen=True)
 class LeakFree(Question):
-    """Labels written into the places of the weights (Bai et al.), or into the choice of words.
+    """Labels encoded in the positions of the weights (Bai et al.), or in the choice of words.
 
     Mask-only accuracy is that of a classifier that sees only the pattern of the weights. Word
     choice compares documents in which a word got the most weight with those in which it stands:
@@ -57,7 +57,7 @@ class LeakFree(Question):
 
     name = "leak-free"
     place = 6
-    asks = "Can the label be read off the weights alone, or off the words that they choose?"
+    asks = "Can the label be read from the weights alone, or from the words that they choose?"
     tests = (MASK_ONLY_ACCURACY, WORD_CHOICE)
 
     def twins(self, settings: AuditSettings, run: Settings) -> tuple[Twin, ...]:
@@ -116,7 +116,7 @@ class LeakFree(Question):
         prior[kept] = np.log(np.bincount(labels[kept])[labels[kept]] / kept.sum())
         told = found.fact(
             "information of label and weights", columns["shown_log_share"] - prior,
-            "nats, a lower bound; 0: the weights tell nothing",
+            "nats, a lower bound; 0: the weights carry no information",
         )  # fmt: skip
         return Conclusion((test,), {"facts": (told, *_gap(found))})
 
@@ -200,10 +200,10 @@ def _word_choice(found: Findings) -> TestResult:
 def _too_few(counts: Int[ndarray, " labels"], folds: int) -> str:
     """Why no classifier can be cross-fitted on documents with so many of each label."""
     if not counts.sum():
-        return "no audited document carries a label"
+        return "no audited document has a label"
     first, second, *_ = [*sorted(counts.tolist(), reverse=True), 0]
     return (
-        f"it needs at least {folds} documents of each of two labels; the commonest label has "
+        f"it needs at least {folds} documents of each of two labels; the most common label has "
         f"{first:,}, the next {second:,}"
     )
 
@@ -253,7 +253,7 @@ def _gap(found: Findings) -> list[dict[str, object]]:
         for name, note in notes.items()
     ]
     gap = columns["fs_a"] - columns["fs_m"]
-    return [*facts, found.fact("FS-A minus FS-M", gap, "above 0: the choice itself may tell")]
+    return [*facts, found.fact("FS-A minus FS-M", gap, "above 0: the choice may carry the label")]
 
 
 def _cross_fitted(

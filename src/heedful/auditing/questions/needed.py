@@ -34,7 +34,7 @@ from heedful.training.settings import Settings
 
 UNIFORM = "uniform-seed-"
 SEED = "seed-"
-NO_LABELS = "no document carries a label"
+NO_LABELS = "no document has a label"
 WORD_BY_WORD = {
     "mlp-uniform": "words one by one, uniform weights",
     "mlp-trained": "words one by one, weights of its own",
@@ -52,7 +52,7 @@ GAIN = AuditTest(
 @questions.register("needed")
 @dataclass(frozen=True)
 class Needed(Question):
-    """Accuracy beside that of twins trained with uniform weights (Wiegreffe & Pinter)."""
+    """Accuracy compared with models retrained with uniform weights (Wiegreffe & Pinter)."""
 
     name = "needed"
     place = 8
@@ -129,7 +129,7 @@ class Needed(Question):
         )
         judgement = judge_gain(gain.interval, min(found.distinct, gain.documents))
         if found.twins.otherwise:
-            note = f"{note}; uniform twins were trained {found.twins.otherwise}: not judged"
+            note = f"{note}; uniform models were trained {found.twins.otherwise}: not judged"
             judgement = "reported"
         test = TestResult(found.question, GAIN.name, GAIN.better, score, judgement, note)
         facts = [

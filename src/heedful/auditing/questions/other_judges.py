@@ -33,7 +33,7 @@ def _repeated(
 ) -> AuditTest:
     """True pictures, judged by the same share of false ones."""
     return AuditTest(
-        f"true pictures, {how}", "higher", "ours, beside ERASER", "no document",
+        f"true pictures, {how}", "higher", "ours, after ERASER", "no document",
         "every document", column, dose="false-documents", repeats="true pictures",
         judged_for=kinds, needs_retraining=needs_retraining,
     )  # fmt: skip

@@ -35,7 +35,7 @@ TESTS = {
     for name in (*SIMPLE, IOU_F1)
 }  # fmt: skip
 IOU = ("iou_precision", "iou_recall")
-NO_MARKS = "no document carries words that people marked"
+NO_MARKS = "no document has words that people marked"
 
 
 @questions.register("plausible")
@@ -45,7 +45,7 @@ class Plausible(Question):
 
     name = "plausible"
     place = 10
-    asks = "Does it point where people point?"
+    asks = "Does attention mark the words that people mark?"
     tests = tuple(TESTS.values())
 
     def measure(self, group: DocumentGroup) -> Measured:

@@ -34,7 +34,7 @@ class Stable(Question):
 
     name = "stable"
     place = 9
-    asks = "Would another seed have told another story?"
+    asks = "Would another seed have given other attention weights?"
     needs = Decides
     tests = (JSD_BETWEEN_SEEDS,)
 

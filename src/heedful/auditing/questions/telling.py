@@ -72,7 +72,7 @@ from heedful.errors import counted
 from heedful.training.settings import Settings
 
 TRUE_PICTURES = AuditTest(
-    "true pictures", "higher", "ours, beside ERASER", "no document",
+    "true pictures", "higher", "ours, after ERASER", "no document",
     "every document", "is_true_picture", is_compared=True, is_usual_column=True,
     dose="false-documents",
 )  # fmt: skip
@@ -81,11 +81,11 @@ TRUE_PICTURES = AuditTest(
 @questions.register("telling")
 @dataclass(frozen=True)
 class Telling(Question):
-    """Erasure of top words, read again by the judge: the same model unless told otherwise."""
+    """Predictions after erasing the top words, by the same model or by another judge."""
 
     name = "telling"
     place = 4
-    asks = "Take its top words away: does the decision fall? Keep only them: does it stand?"
+    asks = "Does the decision change without the top words, and stay the same with only them?"
     tests = (TRUE_PICTURES, *(way.test for way in OTHER_WAYS), *TESTS.values())
 
     def twins(self, settings: AuditSettings, run: Settings) -> tuple[Twin, ...]:

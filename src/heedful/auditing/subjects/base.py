@@ -249,7 +249,7 @@ class Subject(Judge):
             self._check(name, measure)
             if name in self.measures:
                 raise ConfigError(
-                    f"every audit ranks {name} already: leave it out of `measures`, which are "
+                    f"every audit already ranks {name}: leave it out of `measures`, which adds "
                     "further ones."
                 )
         return other
@@ -257,7 +257,7 @@ class Subject(Judge):
     def _check(self, name: str, measure: Importance) -> None:
         if missing := [need.value for need in Need if need in measure.needs - self.gives]:
             raise ConfigError(
-                f"{self.noun} gives no {name}, which needs {' and '.join(missing)}. "
+                f"{self.noun} has no {name}, which needs {' and '.join(missing)}. "
                 f"Available: {', '.join(self.measures)}."
             )
 
@@ -355,8 +355,8 @@ class DecidesFromOutside(Decides):
         if isinstance(counterfactual, Adversarial):
             return self.sought(reading, counterfactual, seed)
         raise ConfigError(
-            f"{counterfactual!r:.60} takes the inside of a heedful classifier, and cannot be "
-            f"sought inside {self.noun}."
+            f"{counterfactual!r:.60} needs the internals of a heedful classifier, and is not "
+            f"available for {self.noun}."
         )
 
     def can_seek(self, counterfactual: Counterfactual) -> bool:
@@ -390,7 +390,7 @@ class ShowsStates(Subject):
 class KnowsWords(Subject):
     """A classifier of which it is known how words and labels went together in training."""
 
-    missing = "nothing is known of the words of its training documents"
+    missing = "the words of its training documents are not known"
     vocabulary: Sequence[str]
     token_classes: TokenClasses
 

@@ -55,7 +55,7 @@ class ClassifierSubject(Decides, ShowsStates, KnowsWords):
     ) -> None:
         if not isinstance(trained.model, AttentionClassifier):
             raise ConfigError(
-                "an audit asks about attention, and this classifier has none: it was built with "
+                "an audit needs attention, and this classifier has none: it was built with "
                 f"pooling = {trained.settings.model.pooling!r}."
             )
         self.trained = trained
@@ -82,8 +82,8 @@ class ClassifierSubject(Decides, ShowsStates, KnowsWords):
         if original is None:
             return ()
         return (
-            f"{original.name} decides; audited are the decisions of the attention head on top of "
-            "it, which heat maps are of",
+            f"{original.name} decides; the audit tests the decisions of the attention head trained "
+            "on top of it, which the heat maps show",
         )
 
     @property

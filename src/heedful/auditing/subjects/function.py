@@ -57,12 +57,12 @@ class PlainSubject(Subject):
         wanted = (len(texts), len(self.classes))
         if found.shape != wanted or not np.issubdtype(found.dtype, np.number):
             raise DataError(
-                f"predict should give one row of {len(self.classes)} probabilities per text; for "
-                f"{counted(len(texts), 'text')} it gave {found.dtype} of shape {found.shape}."
+                f"predict should return one row of {len(self.classes)} probabilities per text; for "
+                f"{counted(len(texts), 'text')} it returned {found.dtype} of shape {found.shape}."
             )
         found = found.astype(np.float64)
         if not (found >= 0).all() or not np.allclose(found.sum(axis=1), 1, atol=1e-3):
-            raise DataError("predict should give probabilities: rows of numbers that sum to 1.")
+            raise DataError("predict should return probabilities: rows of numbers that sum to 1.")
         return found
 
 
@@ -76,15 +76,15 @@ def blank_separated(
 def _checked_weights(shown: object, texts: Sequence[str]) -> list[WordWeights]:
     """What `attend` gave, if it is one `WordWeights` per text that fits it."""
     if not isinstance(shown, list) or len(shown) != len(texts):
-        raise DataError(f"attend should give a list of {counted(len(texts), 'WordWeights')}.")
+        raise DataError(f"attend should return a list of {counted(len(texts), 'WordWeights')}.")
     for words, text in zip(shown, texts, strict=True):
         if not isinstance(words, WordWeights):
-            raise DataError(f"attend should give WordWeights, not {type(words).__name__}.")
+            raise DataError(f"attend should return WordWeights, not {type(words).__name__}.")
         offsets, weights = np.asarray(words.offsets), np.asarray(words.weights)
         is_inside = (offsets[:, 0] >= 0) & (offsets[:, 0] < offsets[:, 1])
         if len(offsets) != len(weights) or not (is_inside & (offsets[:, 1] <= len(text))).all():
             raise DataError(
-                f"attend should give a weight and a place for each word of the text {text!r:.60}."
+                f"attend should return a weight and offsets for each word of {text!r:.60}."
             )
         if len(weights) and (
             not (weights >= 0).all() or not np.isclose(weights.sum(), 1, atol=1e-3)

@@ -27,7 +27,7 @@ class TrainedJudge(Judge):
     def __init__(self, trained: Trained, classes: tuple[Label, ...]) -> None:
         if tuple(map(str, trained.classes)) != tuple(map(str, classes)):
             raise ConfigError(
-                "the judge should know the same labels as the model under audit: it knows "
+                "the judge must have the same labels as the audited model: it has "
                 f"{', '.join(map(str, trained.classes))}, the model {', '.join(map(str, classes))}."
             )
         self.trained = trained

@@ -73,7 +73,7 @@ class Twins:
             return ""
         reasons = [reason for name, reason in self.failed.items() if name.startswith(prefix)]
         if reasons:
-            return f"the models it takes could not be trained: {reasons[0]}"
+            return f"the models it needs could not be trained: {reasons[0]}"
         return "it needs retrained models: --deep trains them"
 
 
@@ -183,8 +183,8 @@ def _check_same_run(folder: Path, trained: Trained) -> None:
         place.write_json(runs.TWINS_OF, now)
     elif place.read_json(runs.TWINS_OF) != now:
         raise RunError(
-            f"{folder} holds twins of another model (or of this one before it was trained again). "
-            "Choose another folder."
+            f"{folder} holds retrained models of another model (or of an earlier training of this "
+            "one). Choose another folder."
         )
 
 
@@ -274,7 +274,7 @@ def learn_masked(
     """
     subject = ClassifierSubject(Trained.load(run, device))
     if not subject.replacement:
-        raise ConfigError("the run's tokenizer has no word to put in place of others.")
+        raise ConfigError("the run's tokenizer has no word to replace other words with.")
     rng = np.random.default_rng(settings.training.seed)
 
     def part(whole: Labelled) -> Labelled:

@@ -47,7 +47,7 @@ class ScoredText:
             raise self.error("every score should be a finite number")
         start, end = self.offsets[:, 0], self.offsets[:, 1]
         if not ((start >= 0) & (start <= end) & (end <= len(self.text))).all():
-            raise self.error("the places of its words lie outside of the text")
+            raise self.error("the positions of its words lie outside the text")
 
     @classmethod
     def of_tokens(
@@ -93,7 +93,7 @@ class ScoredText:
         explained = classes.index(target) if target in classes else target
         if explained is not None and explained != number:
             raise self.error(
-                f"its scores explain the class {self.target!r}, and the model predicts "
+                f"its scores explain the class {self.target!r}, but the model predicts "
                 f"{classes[number]!r}. Give scores for the predicted class, or for every class"
             )
         return self.scores
@@ -103,7 +103,7 @@ class ScoredText:
             return self.classes.index(classes[number])
         if self.scores.shape[1] != len(classes):
             raise self.error(
-                f"it has scores for {self.scores.shape[1]} classes, and the model has "
+                f"it has scores for {self.scores.shape[1]} classes, but the model has "
                 f"{len(classes)}: {', '.join(classes)}"
             )
         return number
@@ -130,7 +130,7 @@ class Attributions(Importance):
             known = methods.setdefault(one.method, {})
             before = known.setdefault(text_key(one.text), one)
             if not np.array_equal(before.scores, one.scores):
-                raise one.error(f"there are other scores for the same text in {before.where}")
+                raise one.error(f"it has other scores for the same text than {before.where}")
         return [cls(name, known) for name, known in methods.items()]
 
     @property
@@ -153,7 +153,7 @@ class Attributions(Importance):
         if not self.uncovered:
             return ()
         texts, words = counted(len(self.uncovered), "document"), sum(self.uncovered.values())
-        return (f"{self.name}: {counted(words, 'word')} of {texts} without a score, taken for 0",)
+        return (f"{self.name}: {counted(words, 'word')} of {texts} without a score, counted as 0",)
 
     def covers(self, text: str) -> bool:
         """Whether there are scores for a text."""
@@ -178,7 +178,7 @@ class Attributions(Importance):
         shares = overlaps(scored.offsets, words)
         is_covered = (shares > 0).any(axis=0)
         if len(words) and not is_covered.any():
-            raise scored.error("no score stands on any word that the model reads")
+            raise scored.error("no word that the model reads has a score")
         if missing := int((~is_covered).sum()):
             self.uncovered[text_key(text)] = missing
         return scored.of_class(target, self.classes) @ shares

@@ -31,7 +31,7 @@ def read_attributions(given: object) -> list[Attributions]:
     else:
         texts = list(_of_object(given))
     if not texts:
-        raise DataError(f"{given!r:.60} holds no scores.")
+        raise DataError(f"{given!r:.60} contains no scores.")
     return Attributions.grouped(texts)
 
 
@@ -45,11 +45,11 @@ def check_file(path: str | Path, format: str) -> None:
     """Refuse a file that cannot be written in a format: by its name, or for want of a folder."""
     chosen, place = formats.make(format), Path(path)
     if not place.absolute().parent.is_dir():
-        raise UsageError(f"no folder {place.parent} to write {place.name} into.")
+        raise UsageError(f"cannot write {place}: there is no folder {place.parent}.")
     if not place.name.lower().endswith(chosen.endings):
         raise UsageError(
-            f"files of the format {format} end in {' or '.join(chosen.endings)}, not as "
-            f"{place.name} does."
+            f"files of the format {format} must end in {' or '.join(chosen.endings)}; "
+            f"{place.name} does not."
         )
 
 
@@ -70,7 +70,7 @@ def _rows(path: Path) -> Iterator[tuple[int, Row]]:
         return iter(enumerate(whole if isinstance(whole, list) else [whole], start=1))
 
     def refusal(reason: str) -> DataError:
-        return DataError(f"{path} is not a file of numpy arrays without pickles: {reason}.")
+        return DataError(f"{path} is not an .npz file of plain numpy arrays: {reason}.")
 
     # From memory: numpy leaves a file open that it refuses.
     data = io.BytesIO(path.read_bytes())
@@ -103,7 +103,7 @@ def _fields(given: object) -> Row:
     if dataclasses.is_dataclass(given):
         return vars(given)
     raise DataError(
-        f"{type(given).__name__} holds no attributions that can be read. Give a file, a SHAP or "
+        f"{type(given).__name__} contains no readable attributions. Give a file, a SHAP or "
         "ferret Explanation, a table with the columns text, words and scores, or a mapping with "
         "texts, tokens and attributions (docs/attributions.md)."
     )
@@ -130,7 +130,7 @@ def _format_of(row: Row, where: str) -> tuple[str, AttributionFormat]:
         if one.fits(row):
             return name, one
     raise DataError(
-        f"{where}: its fields ({', '.join(map(str, list(row)[:8]))}) are those of no known format "
+        f"{where}: its fields ({', '.join(map(str, list(row)[:8]))}) match no known format "
         f"({', '.join(formats)}). Expected at least text, words or tokens, and scores; see "
         "docs/attributions.md."
     )

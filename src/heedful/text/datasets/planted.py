@@ -57,23 +57,31 @@ class Planted:
             raise ConfigError(f"planted: classes should be 2 to {len(LABELS)}, not {self.classes}.")
         if self.ratio is not None and len(self.ratio) != self.classes:
             raise ConfigError(
-                f"planted: ratio should hold {self.classes} numbers, one per label, "
+                f"planted: ratio should have {self.classes} numbers, one per label, "
                 f"not {len(self.ratio)}."
             )
         if not 0 <= self.noise <= 1:
-            raise ConfigError(f"planted: noise should lie between 0 and 1, not {self.noise}.")
+            raise ConfigError(f"planted: noise should be between 0 and 1, not {self.noise}.")
         at_least(0, opposing_words=self.opposing_words, function_words=self.function_words)
         if self.opposing_words and self.opposing_words >= self.evidence_words * self.repeats:
             raise ConfigError(
-                "planted: opposing_words should be fewer than the words of evidence, "
-                f"{self.evidence_words * self.repeats}, not {self.opposing_words}."
+                f"planted: opposing_words ({self.opposing_words}) should be less than the number "
+                f"of evidence words ({self.evidence_words * self.repeats})."
             )
         if not 0 <= self.negated <= 1 or (self.negated and self.classes > 2):
-            raise ConfigError("planted: negated is a share from 0 to 1, of two labels.")
+            raise ConfigError(
+                "planted: negated should be a share from 0 to 1, and needs classes=2."
+            )
         if self.neutral_words > self.neutral_vocabulary:
-            raise ConfigError("planted: a document cannot hold more neutral words than there are.")
+            raise ConfigError(
+                f"planted: neutral_words ({self.neutral_words}) should be at most "
+                f"neutral_vocabulary ({self.neutral_vocabulary})."
+            )
         if self.evidence_words > self.evidence_vocabulary:
-            raise ConfigError("planted: a document cannot hold more evidence words than there are.")
+            raise ConfigError(
+                f"planted: evidence_words ({self.evidence_words}) should be at most "
+                f"evidence_vocabulary ({self.evidence_vocabulary})."
+            )
 
     def __call__(self) -> Corpus:
         """Draw the three parts, each from a stream of its own."""
@@ -119,7 +127,7 @@ class Planted:
 
 @corpora.register("planted-noisy")
 def planted_noisy() -> Corpus:
-    """The planted corpus with a tenth of its evidence turned round (Sun & Lu's Data II)."""
+    """The planted corpus with a tenth of its evidence reversed (Sun & Lu's Data II)."""
     return replace(Planted(noise=0.1)(), name="planted-noisy")
 
 

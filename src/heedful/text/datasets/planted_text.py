@@ -56,7 +56,8 @@ class PlantedText:
             )
         if self.evidence_words > self.evidence_vocabulary:
             raise ConfigError(
-                "planted-text: a document cannot hold more evidence words than there are."
+                f"planted-text: evidence_words ({self.evidence_words}) should be at most "
+                f"evidence_vocabulary ({self.evidence_vocabulary})."
             )
 
     def __call__(self) -> Corpus:
@@ -66,8 +67,8 @@ class PlantedText:
         wanted = self.documents + 2 * part
         if len(texts) < wanted:
             raise DataError(
-                f"planted-text: {self.source} has {len(texts):,} texts to plant words in, and "
-                f"documents={self.documents} takes {wanted:,}. Ask for fewer."
+                f"planted-text: documents={self.documents} needs {wanted:,} texts, but "
+                f"{self.source} has {len(texts):,}. Choose fewer documents."
             )
         rng = np.random.default_rng(self.seed)
         chosen = rng.permutation(len(texts))[:wanted].tolist()

@@ -32,9 +32,7 @@ def load(name: str, data_dir: str | Path | None = None) -> Corpus:
         split: Split = "spaces" if name in ALREADY_CUT else "words"
         return read(found[name], split=split, test_share=0.0)
     known = [*corpora, *found]
-    where = (
-        "" if found else " More are found in a data folder: give --data-dir or set HEEDFUL_DATA."
-    )
+    where = "" if found else " For corpora in a data folder, give --data-dir or set HEEDFUL_DATA."
     raise DataError(
         f"no corpus named {name!r}.{nearest(name, known)} Known: {', '.join(known)}.{where}"
     )

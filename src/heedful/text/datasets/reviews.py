@@ -65,7 +65,7 @@ def find_file() -> Path:
     found = [Path(str(entry.locate())) for entry in listed if entry.name == FILE_NAME]
     if not found or not found[0].is_file():
         raise EnvironmentFailure(
-            f"the package {PACKAGE} holds no {FILE_NAME}. Install it again with pip install "
-            f"--force-reinstall {installed_by(PACKAGE)}."
+            f"the package {PACKAGE} contains no {FILE_NAME}. Run: pip install --force-reinstall "
+            f"{installed_by(PACKAGE)}"
         )
     return found[0]

@@ -33,7 +33,7 @@ PerDocument = Float[Tensor, " batch"]
 @recipes.register("adversary")
 @dataclass(frozen=True)
 class Adversary(OnBase):
-    """Answer as the base does while attending elsewhere (Wiegreffe & Pinter 2019).
+    """Give the base's answers with different attention (Wiegreffe & Pinter 2019).
 
     objective = mean of TVD(answer, base's) - adversary_weight * KL(weights | base's)
 
@@ -59,8 +59,7 @@ class Adversary(OnBase):
             recipes.make(self.regulariser), Penalised
         ):
             raise ConfigError(
-                f"the regulariser of an adversary should be a penalty, and {self.regulariser} is "
-                "none."
+                f"the regulariser of an adversary must be a penalty; {self.regulariser} is not one."
             )
 
     def check(self, model: TextClassifier, material: Material) -> None:

@@ -32,8 +32,8 @@ class AllOf(Penalised):
             if not isinstance(recipes.make(spec), Penalised):
                 known = [name for name, member in recipes.items() if issubclass(member, Penalised)]
                 raise ConfigError(
-                    f"{spec.partition(':')[0]} cannot be composed: it is more than a penalty on "
-                    f"the loss. Composable: {', '.join(n for n in known if n != 'all-of')}."
+                    f"{spec.partition(':')[0]} cannot be combined: it is more than a penalty on "
+                    f"the loss. Available: {', '.join(n for n in known if n != 'all-of')}."
                 )
 
     @property

@@ -54,9 +54,9 @@ class Deceptive(Penalised):
         forbidden = np.concatenate(classify_tokens(counts).polar)
         if not len(forbidden):
             raise ConfigError(
-                "deceptive looks away from words that lean to a label, and no word of the training "
+                "deceptive avoids words associated with a label, and no word of the training "
                 "documents occurs often enough under one label. Give more documents, or the words "
-                "to look away from: deceptive:words=good+bad."
+                "to avoid: deceptive:words=good+bad."
             )
         return _Forbidden(forbidden, vocabulary).to(next(model.parameters()).device)
 
@@ -98,7 +98,7 @@ def _numbers(wanted: Sequence[str], vocabulary: Sequence[str]) -> Int[np.ndarray
     number_of = {word: number for number, word in enumerate(vocabulary)}
     if unknown := [word for word in wanted if word not in number_of]:
         raise ConfigError(
-            f"deceptive cannot look away from {unknown[0]!r}: the training documents do not hold "
-            "it often enough to be in the vocabulary, or it is spelt otherwise there."
+            f"deceptive cannot avoid {unknown[0]!r}: it is not in the vocabulary. It is too rare "
+            "in the training documents, or spelled differently there."
         )
     return np.array([number_of[word] for word in wanted])

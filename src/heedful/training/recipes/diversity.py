@@ -15,7 +15,7 @@ from heedful.training.recipe import AnyTrace, Penalised, recipes
 @recipes.register("diversity")
 @dataclass(frozen=True)
 class Diversity(Penalised):
-    """Keep a text's states from pointing the same way (arXiv:2004.14243).
+    """Keep a text's states from pointing in the same direction (arXiv:2004.14243).
 
     objective = cross_entropy + diversity_weight * mean over tokens of |cos(hidden, mean hidden)|
     """

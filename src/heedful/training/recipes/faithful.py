@@ -54,7 +54,7 @@ ROUNDING = 1e-6  # of a share times a number of words; falls that differ by less
 @recipes.register("faithful")
 @dataclass(frozen=True)
 class Faithful(Penalised):
-    """Train attention on what the model's own decision does when words are deleted.
+    """Train attention to match the effect of deleting words on the model's own decision.
 
     first:  cross_entropy to the labels, for `first_epochs`
     then:   loss + rank_weight * Rank + keep_weight * Keep + drop_weight * Drop + away_weight * Away
@@ -95,11 +95,11 @@ class Faithful(Penalised):
         at_least(0, first_epochs=self.first_epochs)
         within(0, 1, teacher_weight=self.teacher_weight)
         if not self.shares:
-            raise ConfigError("faithful: shares should hold at least one number, as in 0.1+0.5.")
+            raise ConfigError("faithful: shares should have at least one number, as in 0.1+0.5.")
         for share in (self.ranked_share, *self.shares):
             if not 0 < share <= 1:
                 raise ConfigError(
-                    "faithful: ranked_share and shares should lie above 0 and be at most 1, not "
+                    "faithful: ranked_share and shares should be above 0 and at most 1, not "
                     f"{share}."
                 )
 
@@ -115,9 +115,9 @@ class Faithful(Penalised):
             raise ConfigError("faithful ranks words, and this model does not attend to words.")
         if attends.project in (uniform, frozen):
             raise ConfigError(
-                "faithful teaches attention where to look, and with the projection "
-                f"{projections.name_of(attends.project)} it cannot learn that. "
-                "Use another projection, as in --projection softmax, or another recipe."
+                "faithful trains attention, which cannot learn with the projection "
+                f"{projections.name_of(attends.project)}. "
+                "Use another projection, such as --projection softmax, or another recipe."
             )
         return _Targets(material).to(next(model.parameters()).device)
 

@@ -25,7 +25,7 @@ from heedful.training.recipe import (
 @recipes.register("imposed")
 @dataclass(frozen=True)
 class Imposed(OnBase):
-    """Words one by one, weighed by another model's attention (Wiegreffe & Pinter's diagnostic).
+    """Single words, weighted by another model's attention (Wiegreffe & Pinter's diagnostic).
 
     objective = cross_entropy under the base's weights,  which are held
 

@@ -32,7 +32,7 @@ from heedful.training.recipe import (
 @recipes.register("mask-neutral")
 @dataclass(frozen=True)
 class MaskNeutral(Recipe):
-    """Weigh each document by P(label) / P(label | its weights) (Bai et al. 2021).
+    """Weight each document by P(label) / P(label | its weights) (Bai et al. 2021).
 
     objective = mean of w * cross_entropy,  w = P(label) / q(label | pattern of the weights)
 
@@ -55,8 +55,8 @@ class MaskNeutral(Recipe):
         at_least(1, epochs=self.epochs)
         if not self.lowest <= 1 <= self.highest:
             raise ConfigError(
-                f"lowest and highest should stand on either side of 1, not {self.lowest} and "
-                f"{self.highest}: 1 is the weight of a document whose pattern tells nothing."
+                f"lowest should be at most 1 and highest at least 1, not {self.lowest} and "
+                f"{self.highest}: 1 is the weight of a document with an uninformative pattern."
             )
 
     def check(self, model: TextClassifier, material: Material) -> None:

@@ -35,7 +35,7 @@ MASKED, RANDOM = 0.8, 0.1  # of the chosen words; the rest stay as they are (BER
 @recipes.register("mlm")
 @dataclass(frozen=True)
 class MaskedWords(Penalised):
-    """Also guess masked words from the states at their places (arXiv:2005.09379).
+    """Also predict masked words from the states at their positions (arXiv:2005.09379).
 
     objective = cross_entropy + mlm_weight * mean over chosen places of -log p(word | hidden)
     p(word | hidden) = softmax(E hidden + b),  E the embeddings

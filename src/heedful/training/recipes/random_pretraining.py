@@ -35,7 +35,7 @@ Weights = Float[Tensor, "*rows tokens"]
 @recipes.register("random-pretraining")
 @dataclass(frozen=True)
 class RandomPretraining(Recipe):
-    """First all but attention learns, under random weights; then attention alone (Bai et al. 2021).
+    """First train all but attention, under random weights; then attention alone (Bai et al. 2021).
 
     stage 1:  cross_entropy under weights that know nothing of the text    attention is held
     stage 2:  cross_entropy                                                all else is held
@@ -66,13 +66,13 @@ class RandomPretraining(Recipe):
         name = projections.name_of(attends.project)
         if name in ("uniform", "frozen"):
             raise ConfigError(
-                f"random-pretraining trains attention in its second stage, and under projection "
-                f"{name} nothing of it can learn. Choose another projection."
+                f"random-pretraining trains attention in its second stage, which cannot learn "
+                f"with the projection {name}. Choose another projection."
             )
         if isinstance(attends, AttentionClassifier) and attends.key_encoder is None:
             raise ConfigError(
-                "random-pretraining freezes what reads the values while attention learns, so "
-                "attention needs an encoder of its own: leave keys as it is, or set keys=separate."
+                "random-pretraining freezes the encoder of the values while attention learns, so "
+                "attention needs its own encoder: leave keys as it is, or set keys=separate."
             )
 
     def phases(self, model: TextClassifier, material: Material) -> Iterator[Phase]:

@@ -21,7 +21,7 @@ SMALL = 1e-20  # keeps the logarithm of a draw of 0 finite
 @recipes.register("selector")
 @dataclass(frozen=True)
 class Selector(OnBase):
-    """Explain a finished model: choose k words from which its answer can be told (L2X, Bai et al.).
+    """Explain a finished model: choose k words that predict its answer (L2X, Bai et al.).
 
     objective = cross-entropy of (answer of the base, answer from the chosen words)
     chosen in training: the k highest of (score + Gumbel noise) / temperature, straight-through
@@ -57,8 +57,8 @@ class Selector(OnBase):
         attends = needs_attention(model, "selector")
         if not isinstance(attends.project, KHot):
             raise ConfigError(
-                "selector chooses k words, so its projection must: leave projection as it is, or "
-                "set projection=k-hot:k=5."
+                "selector chooses k words, so it needs the projection k-hot: leave projection as "
+                "it is, or set projection=k-hot:k=5."
             )
 
     def phases(self, model: TextClassifier, material: Material) -> Iterator[Phase]:

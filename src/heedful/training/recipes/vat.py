@@ -28,7 +28,7 @@ from heedful.training.recipe import (
 @recipes.register("vat")
 @dataclass(frozen=True)
 class VAT(Recipe):
-    """Learn states under fixed attention, then attention through a bottleneck, in turn.
+    """Alternate between learning states and learning attention through a bottleneck (Zhou et al.).
 
     learner:     cross_entropy                       attention's parameters are held
     compressor:  cross_entropy(code) + compression_weight * KL(code | N(0, 1))   states are held
@@ -131,7 +131,7 @@ class VAT(Recipe):
         attends = needs_attention(model, "vat")
         if not isinstance(attends.output, BottleneckOutput):
             raise ConfigError(
-                "vat compresses through a bottleneck, and this model's output is none. "
+                "vat needs a bottleneck as output, and this model has another one. "
                 "Leave output as it is, or set output=bottleneck."
             )
         return attends, attends.output

@@ -21,7 +21,7 @@ from heedful.training.recipe import AnyTrace, Material, Penalised, needs_attenti
 @recipes.register("vw-penalty")
 @dataclass(frozen=True)
 class VWPenalty(Penalised):
-    """Keep Sun & Lu's V and W at right angles, so that neither label is favoured (ACL 2020).
+    """Keep Sun & Lu's V and W orthogonal, so that neither label is favoured (ACL 2020).
 
     objective = cross_entropy + vw_weight * |V · W|
 

@@ -50,7 +50,7 @@ class ModuleAdapter(ABC):
 
     def __init__(self, module: nn.Module, classes: Sequence[Label]) -> None:
         if len(classes) < 2 or len(set(classes)) < len(classes):
-            raise ConfigError(f"an adapter takes two different classes or more, not {classes!r}.")
+            raise ConfigError(f"an adapter needs at least two different classes, not {classes!r}.")
         self.module = module
         self.classes = tuple(classes)
 
@@ -85,13 +85,13 @@ def places_of_words(adapter: ModuleAdapter, text: str) -> Int[ndarray, "words 2"
     """Where the adapter finds words, if they stand in the text one behind the other."""
     found = [tuple(place) for place in adapter.words(text)]
     if not all(len(place) == 2 for place in found):
-        raise DataError(f"words should give (start, end) of each word of {text!r:.60}.")
+        raise DataError(f"words should return (start, end) of each word of {text!r:.60}.")
     places = np.array(found, dtype=np.int64).reshape(-1, 2)
     edges = np.concatenate([[0], places.ravel(), [len(text)]])
     if (np.diff(edges) < 0).any() or (places[:, 0] == places[:, 1]).any():
         raise DataError(
-            f"words should give places in the text, one behind the other; for {text!r:.60} of "
-            f"{len(text)} characters it gave {found!r:.80}."
+            f"words should return positions in the text, in order and without overlap; for "
+            f"{text!r:.60} of {len(text)} characters it returned {found!r:.80}."
         )
     return places
 
@@ -99,7 +99,7 @@ def places_of_words(adapter: ModuleAdapter, text: str) -> Int[ndarray, "words 2"
 def check_trace(trace: object, documents: Sequence[Words], classes: int) -> ModuleTrace:
     """What `read` gave, if it has the right shapes and its weights are an attention."""
     if not isinstance(trace, ModuleTrace):
-        raise DataError(f"read should give a heedful.ModuleTrace, not {type(trace).__name__}.")
+        raise DataError(f"read should return a heedful.ModuleTrace, not {type(trace).__name__}.")
     shape = (len(documents), max(map(len, documents)))
     _check_numbers("read", "weights", trace.weights, shape)
     _check_numbers("read", "states", trace.states, (*shape, None))
@@ -114,8 +114,8 @@ def check_trace(trace: object, documents: Sequence[Words], classes: int) -> Modu
         row = int(is_wrong.int().argmax())
         raise DataError(
             "weights must be at least 0 and sum to 1 over a document's words; those of "
-            f"{' '.join(documents[row])!r:.60} sum to {inside[row]:.3g}, and with what stands on "
-            f"padding to {weights[row].sum():.3g}. Padding stands behind the words and gets 0."
+            f"{' '.join(documents[row])!r:.60} sum to {inside[row]:.3g}, and with padding to "
+            f"{weights[row].sum():.3g}. Padding must follow the words and have weight 0."
         )
     return trace
 
@@ -150,8 +150,8 @@ def _check_logits(method: str, logits: object, shape: tuple[int, int]) -> Tensor
     is_between = ((found > 0) & (found < 1)).all()  # a softmax gives neither 0 nor 1
     if is_between and torch.allclose(found.sum(dim=-1), found.new_ones(()), atol=1e-6):
         raise DataError(
-            f"{method} should give logits; these look like probabilities, which sum to 1. Give "
-            "what goes into the softmax, or their logarithm."
+            f"{method} should return logits; these look like probabilities, which sum to 1. Return "
+            "the input of the softmax, or their logarithm."
         )
     return found
 
@@ -174,9 +174,9 @@ def _check_numbers(method: str, name: str, found: object, shape: tuple[int | Non
         )
     if found.is_inference():
         raise DataError(
-            f"{name} of {method} were made under torch.inference_mode, which gradients cannot go "
-            "through. Drop it: heedful sees to the mode."
+            f"{name} of {method} were made under torch.inference_mode, which blocks gradients. "
+            "Remove it: heedful sets the mode itself."
         )
     if not found.isfinite().all():
-        raise DataError(f"{name} of {method} hold numbers that are not finite, in eval mode.")
+        raise DataError(f"{name} of {method} contain numbers that are not finite, in eval mode.")
     return found

@@ -116,13 +116,13 @@ class ModuleReader:
         usual = trace.logits.softmax(dim=-1)
         check_same(
             self.decide(trace.states, trace.weights).softmax(dim=-1), usual, documents,
-            "decide should give with the module's own weights what the module itself says; of "
-            "{text} it says {one}, and decide {other}. Leave nothing out between states and logits."
+            "with the module's own weights, decide should return the module's own prediction; for "
+            "{text} the module gives {one}, decide {other}. Include every step up to the logits."
         )  # fmt: skip
         if len(documents[-1]) < len(documents[0]):
             check_same(
                 self.read(documents[-1:]).logits.softmax(dim=-1), usual[-1:], documents[-1:],
                 "a document should be read the same whatever else is in its batch; {text} gets "
-                "{one} beside longer ones and {other} alone. Mask or pack the padding, or read "
+                "{one} with longer ones and {other} alone. Mask or pack the padding, or read "
                 "documents one by one in the adapter."
             )  # fmt: skip

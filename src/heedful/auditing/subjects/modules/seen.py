@@ -22,8 +22,8 @@ def given(reader: ModuleReader, trace: ModuleTrace) -> frozenset[Need]:
     logits = reader.decide(trace.states.detach(), trace.weights.detach().requires_grad_())
     if not logits.requires_grad:
         raise DataError(
-            "decide should be a function of tensors that gradients can pass through. Is it under "
-            "torch.no_grad, or does it go through numpy?"
+            "decide should be differentiable. Is it under torch.no_grad, or does it go through "
+            "numpy?"
         )
     always = {Need.DELETIONS, Need.DECISIONS, Need.WEIGHTS, Need.TEXTS}
     if trace.states.requires_grad:
@@ -33,13 +33,13 @@ def given(reader: ModuleReader, trace: ModuleTrace) -> frozenset[Need]:
     if not trace.embedded.requires_grad or not trace.states.requires_grad:
         raise DataError(
             "embedded should let gradients through to the states. Is read under torch.no_grad? "
-            "Leave embedded out if it cannot be helped."
+            "If this cannot be changed, leave out embedded."
         )
     (slope,) = torch.autograd.grad(trace.states.sum(), trace.embedded, allow_unused=True)
     if slope is None:
         raise DataError(
-            "embedded should be the very tensor that the states are made from; the states that "
-            "read gave do not depend on it. Leave it out if there is none."
+            "embedded should be the tensor that the states are computed from; the states that read "
+            "returned do not depend on it. Leave it out if there is none."
         )
     return frozenset(always | {Need.EMBEDDINGS, Need.HELD_ATTENTION})
 

@@ -30,7 +30,7 @@ from heedful.text.documents import fingerprints
 
 CELLS_AT_ONCE = 2**24  # numbers of states that are held together under many attentions
 NOTHING_TRAINED = "it needs retrained models, and a module is audited as it is"
-NO_EMBEDDINGS = "its adapter shows no embeddings, which states are compared with"
+NO_EMBEDDINGS = "its adapter returns no embeddings to compare states with"
 
 
 class ModuleSubject(DecidesFromOutside, ShowsStates):

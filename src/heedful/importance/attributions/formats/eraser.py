@@ -42,7 +42,7 @@ class EraserFormat(AttributionFormat):
             if not scores:
                 raise DataError(
                     f"{where}: {row['annotation_id']} has no soft_rationale_predictions. Marks "
-                    "without scores say nothing of the order of words."
+                    "without scores do not rank words."
                 )
             text = _document(str(rationale["docid"]), folder, where)
             yield ScoredText.of_tokens(
@@ -80,5 +80,5 @@ def _document(name: str, folder: Path, where: str) -> str:
         return decode((files / name).read_bytes(), files / name)
     raise DataError(
         f"{where}: the document {name!r:.60} is in neither {lines.name} nor the folder {DOCUMENTS} "
-        "beside the file. ERASER's predictions hold no texts: put them there."
+        "next to the file. ERASER's predictions contain no texts: put them there."
     )

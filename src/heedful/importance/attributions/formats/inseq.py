@@ -56,7 +56,7 @@ class InseqFormat(AttributionFormat):
         methods = {one.method for one in texts}
         if len(methods) > 1:
             raise DataError(
-                f"a file of inseq holds one method, not {', '.join(sorted(methods))}: write one "
+                f"an inseq file holds one method, not {', '.join(sorted(methods))}: write one "
                 "file for each."
             )
         sequences = [
@@ -87,7 +87,7 @@ def _scored(sequence: Row, where: str) -> tuple[list[str], Float[ndarray, " toke
         tokens = [str(_attributes(token).get("token")) for token in sequence["source"]]
         return tokens, _summed(_array(sequence["source_attributions"], where), len(tokens), where)
     if sequence.get("target_attributions") is None:
-        raise DataError(f"{where}: it holds no attributions of its tokens.")
+        raise DataError(f"{where}: it contains no attributions of its tokens.")
     before = int(sequence.get("attr_pos_start") or 0)
     scores = _array(sequence["target_attributions"], where)[:before]
     return generated[:before], _summed(scores, before, where)
@@ -95,7 +95,9 @@ def _scored(sequence: Row, where: str) -> tuple[list[str], Float[ndarray, " toke
 
 def _summed(scores: Float[ndarray, "..."], tokens: int, where: str) -> Float[ndarray, " tokens"]:
     if scores.ndim < 1 or len(scores) != tokens:
-        raise DataError(f"{where}: {tokens} tokens have {len(scores)} rows of scores.")
+        raise DataError(
+            f"{where}: expected {tokens} rows of scores, one per token; got {len(scores)}."
+        )
     # What a token could not see is not a number.
     return np.nan_to_num(scores).reshape(tokens, -1).sum(axis=1)
 

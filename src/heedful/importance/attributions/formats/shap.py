@@ -39,7 +39,9 @@ class ShapFormat(AttributionFormat):
         tokens = [[str(token) for token in some] for some in row["data"]]
         values = [as_numbers(some, where) for some in row["values"]]
         if len(tokens) != len(values):
-            raise DataError(f"{where}: {len(tokens)} texts have {len(values)} rows of values.")
+            raise DataError(
+                f"{where}: expected {len(tokens)} rows of values, one per text; got {len(values)}."
+            )
         names = row.get("output_names")
         classes = () if names is None else tuple(map(str, np.atleast_1d(names).tolist()))
         targets = row.get("targets") or [None] * len(tokens)
