@@ -18,6 +18,7 @@ from heedful.errors import RunError
 Part = TypeVar("Part")
 
 HF = "hf:"  # before the folder or name of a model that is not a run of heedful
+HF_PROMPT = "hf-prompt:"  # before that of a decoder that is asked by a prompt
 TOKENIZER_FILES = (
     "tokenizer.json", "vocab.txt", "vocab.json", "spiece.model", "sentencepiece.bpe.model",
     "tokenizer.model", "spm.model",
