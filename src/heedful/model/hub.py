@@ -40,7 +40,7 @@ class HubSource:
         self.short_name = folder.resolve().name if folder.is_dir() else name
         self._is_local = folder.is_dir() or not _has_network()
 
-    def fetch(self, part: str, load: Callable[..., Part], **options: bool) -> Part:
+    def fetch(self, part: str, load: Callable[..., Part], **options: bool | int) -> Part:
         """A part of the model, or why it cannot be had in a sentence."""
         try:
             return load(
