@@ -20,6 +20,7 @@ from heedful.auditing.results import Audit
 from heedful.auditing.run_audit import AuditPlan, NewDocuments, prepare_audit
 from heedful.auditing.subjects.base import Judge, Subject
 from heedful.auditing.subjects.classifier import ClassifierSubject
+from heedful.auditing.subjects.huggingface.windows import LongTexts
 from heedful.auditing.subjects.retrained import Twins, train_twins
 from heedful.auditing.withholding import Withholding
 from heedful.config import at_least, seconds_in
@@ -60,6 +61,7 @@ def audit(
     training: tuple[Any, ...] | None = None,
     tokenizer: object = None,
     readout: str = "last-cls",
+    long_texts: LongTexts = "cut",
     name: str = "classifier",
 ) -> Audit:
     """Ask whether a classifier's attention explains its decisions on some documents.
@@ -67,9 +69,10 @@ def audit(
     The classifier is a fitted `Classifier`, a `ModuleAdapter` of any PyTorch module, anything that
     keeps the protocol of `Subject`, or a Hugging Face sequence classifier: a model with its
     `tokenizer`, a pair of them, or a pipeline, whose attention is read out as `readout` says
-    (docs/transformers.md has several at once). `documents` may also be a `Dataset` of the
-    package datasets, whose columns are found by their names. `labels` go with documents that are
-    plain texts.
+    (docs/transformers.md has several at once). It reads the beginning of texts that are too long
+    for it, or, with `long_texts` "windows", all of them in overlapping windows. `documents` may
+    also be a `Dataset` of the package datasets, whose columns are found by their names. `labels`
+    go with documents that are plain texts.
     `sample` audits that many documents, drawn at random; `budget` ("90s", "5m", "1h" or seconds)
     as many as fit in the time. Documents that a `Classifier` was trained on, and dev documents,
     which chose its best epoch, are left out with a warning unless `include_trained`. `tolerate` is
@@ -96,7 +99,7 @@ def audit(
         from heedful.auditing.subjects.huggingface.loading import of_anything
         from heedful.auditing.subjects.huggingface.readings import subjects_of
 
-        if (loaded := of_anything(classifier, tokenizer, precision)) is not None:
+        if (loaded := of_anything(classifier, tokenizer, precision, long_texts)) is not None:
             if deep is not None or judge is not None:
                 raise DataError(
                     "judge and deep are not available in Python for a Hugging Face model. For a "

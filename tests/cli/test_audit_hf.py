@@ -402,6 +402,7 @@ def test_a_model_whose_embeddings_cannot_be_followed_is_judged_by_deletions(heed
     [
         ({"problem_type": "multi_label_classification"}, "is a multi-label classifier"),
         ({"num_labels": 1}, "predicts one number per text. Expected two classes or more"),
+        ({"problem_type": "regression"}, "estimates numbers (problem_type is regression)"),
     ],
 )
 def test_heads_for_many_labels_or_a_number_are_refused_in_a_sentence(

@@ -4,7 +4,7 @@ import shutil
 import threading
 
 from heedful.importance import explanation
-from heedful.web import texts
+from heedful.web import models
 from tests.web.browsing import Visit, serving, visiting
 
 
@@ -86,7 +86,7 @@ def test_a_model_that_fails_on_one_text(browser, served_folder, text, monkeypatc
             raise RuntimeError("no stripes")
         return explanation.explain(trained, words, measures)
 
-    monkeypatch.setattr(texts, "explain", fails)
+    monkeypatch.setattr(models, "explain", fails)
     with serving(served_folder) as address, visiting(browser, address) as visit:
         visit.open("explain", run="words", text=f"{text} zebra")
         message = visit.see(".failure").inner_text()
@@ -104,7 +104,7 @@ def test_a_slow_answer_says_that_the_server_is_busy(browser, served_folder, text
         go_on.wait(20)
         return explanation.explain(trained, words, measures)
 
-    monkeypatch.setattr(texts, "explain", slow)
+    monkeypatch.setattr(models, "explain", slow)
     with serving(served_folder) as address, visiting(browser, address) as first:
         first.open("explain", run="words", text=text)
         with visiting(browser, address) as second:

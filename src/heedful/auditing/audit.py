@@ -15,6 +15,7 @@ from heedful.auditing.checkpoints import joined
 from heedful.auditing.examples import show_documents
 from heedful.auditing.measuring import (
     BASE,
+    IN_WINDOWS,
     WITHHELD,
     Asked,
     AuditOptions,
@@ -212,6 +213,7 @@ def _facts(
     """What else a reader of the audit asks first."""
     known = is_right[~np.isnan(is_right)]
     notes = [*subject.notes, *(note for one in subject.further.values() for note in one.notes)]
+    windowed = base.columns.get(IN_WINDOWS)
     return {
         "judged_as": subject.architecture,
         "identity": dict(subject.identity),
@@ -219,6 +221,7 @@ def _facts(
         "accuracy": float(known.mean()) if len(known) else None,
         "labelled_documents": len(known),
         "documents_cut": int(base.columns["cut"].sum()),
+        **({"documents_in_windows": int(windowed.sum())} if windowed is not None else {}),
         "mean_words": float(base.columns["words"].mean()),
         **({"notes": notes} if notes else {}),
     }

@@ -30,6 +30,7 @@ from heedful.auditing.word_effects import WordEffects
 from heedful.errors import DataError
 from heedful.text.documents import Document, Documents, words_in_spans
 
+IN_WINDOWS = "in_windows"  # 1 for as many documents as were; only of subjects that read so
 WITHHELD = "is_withheld"  # 1 where a run shows no heat map; only of runs that may withhold one
 BASE = "documents"  # what is noted of each document, whatever is asked
 
@@ -266,8 +267,9 @@ def _measure_group(measuring: Measuring, group: Group, number: int) -> Part:
 def _base(subject: Subject, reading: Reading, documents: Documents) -> Measured:
     number_of = {str(label): number for number, label in enumerate(subject.classes)}
     labels = np.array([_label_number(document, number_of) for document in documents])
-    cut = np.zeros(len(labels))
+    cut, in_windows = np.zeros((2, len(labels)))
     cut[: reading.cut] = 1.0  # only their number is used
+    in_windows[: reading.in_windows] = 1.0
     withheld = {} if reading.is_withheld is None else {WITHHELD: reading.is_withheld.astype(float)}
     return Measured(
         {
@@ -277,6 +279,7 @@ def _base(subject: Subject, reading: Reading, documents: Documents) -> Measured:
             "prediction_number": reading.prediction.astype(np.float64),
             "probability": reading.probabilities.max(axis=1),
             "cut": cut,
+            **({IN_WINDOWS: in_windows} if subject.reads_windows else {}),
         }
     )
 

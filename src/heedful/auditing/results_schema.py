@@ -199,6 +199,7 @@ class About(TypedDict, total=False):
     accuracy: Number
     documents_trained_on: int
     documents_cut: int
+    documents_in_windows: int
     notes: list[str]
     identity: dict[str, Plain]
     given: list[str]

@@ -7,14 +7,18 @@ import typer
 
 from heedful.cli.holding import holds_output
 from heedful.cli.options import (
+    AnyModel,
     DataDir,
     Device,
     Exactness,
     IncludeTrained,
     LabelColumn,
+    LabelWords,
+    LongTextsOf,
     Quiet,
     Sample,
     Seed,
+    Template,
     TextColumn,
     Tolerate,
 )
@@ -28,9 +32,7 @@ NEEDS_DEEP = "--train, --cores and --memory need --deep"
 
 @holds_output
 def audit(
-    run: Annotated[
-        str, typer.Argument(help="A run folder, or hf:FOLDER_OR_NAME of a Hugging Face classifier.")
-    ],
+    run: AnyModel,
     data: Annotated[str, typer.Argument(help="Documents: a file, a folder or a corpus name.")],
     output: Annotated[
         Path | None,
@@ -105,6 +107,9 @@ def audit(
     resume: Annotated[bool, typer.Option("--resume", help="Resume an interrupted audit.")] = False,
     device: Device = "auto",
     precision: Exactness = "auto",
+    long_texts: LongTextsOf = None,
+    template: Template = None,
+    label_words: LabelWords = None,
     quiet: Quiet = False,
     json: Annotated[bool, typer.Option("--json", help="Print the audit as JSON.")] = False,
 ) -> None:
@@ -129,6 +134,7 @@ def audit(
     from heedful.cli.audit_hf import audit_transformer, refuse_options
     from heedful.cli.audit_input import documents_to_audit, enter
     from heedful.cli.deep import Deep
+    from heedful.cli.models import transformer_source
     from heedful.config import at_least, check, seconds_in
     from heedful.errors import UsageError
     from heedful.model.hub import HF
@@ -146,7 +152,8 @@ def audit(
     given = GivenScores.read(list(map(str, attributions or [])) or None)
     if given.names and ask is not None and "telling" not in ask:
         raise UsageError("--attributions are judged by the question telling: add --ask telling.")
-    if run.startswith(HF):
+    source = transformer_source(run, template, label_words, long_texts)
+    if source is not None:
         refuse_options(
             {
                 "--include-trained": include_trained, "--judge": judge != "self",
@@ -154,11 +161,12 @@ def audit(
             }
         )  # fmt: skip
         audit_transformer(
-            run.removeprefix(HF), data, output, readout, heads, ask, seed, tolerate, device,
+            source, data, output, readout, heads, ask, seed, tolerate, device,
             exactness, quiet, json,
             documents_to_audit(data, text, label, data_dir), documents, seconds, fail_on, resume,
             deep, _texts_in(train_data, deep, text, label, data_dir),
-            healing_commands(run.removeprefix(HF), data, {"text": text, "label": label}), given,
+            () if source.prompt is not None else
+            healing_commands(source.name, data, {"text": text, "label": label}), given,
         )  # fmt: skip
         return
     if readout is not None or heads:

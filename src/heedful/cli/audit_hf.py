@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from heedful.auditing.given_scores import GivenScores
     from heedful.auditing.results import Audit
     from heedful.auditing.subjects.huggingface.readings import ReadingAudits
+    from heedful.cli.models import TransformerSource
     from heedful.model.precision import Precision
     from heedful.text.documents import Documents
 
@@ -28,7 +29,7 @@ def refuse_options(given: Mapping[str, object]) -> None:
 
 
 def audit_transformer(
-    name: str,
+    source: "TransformerSource",
     data: str,
     output: Path | None,
     wanted: list[str] | None,
@@ -55,13 +56,11 @@ def audit_transformer(
     from heedful.auditing.questions import AuditSettings
     from heedful.auditing.run_audit import AuditPlan
     from heedful.auditing.subjects.huggingface.audit_readings import prepare_readings
-    from heedful.auditing.subjects.huggingface.loading import load_transformer
     from heedful.auditing.subjects.huggingface.masked_training import masked_judge, texts_to_learn
     from heedful.auditing.subjects.huggingface.readings import ReadingAudits, subjects_of
     from heedful.auditing.subjects.retrained import Twins
     from heedful.cli import show
     from heedful.cli.audit_input import enter
-    from heedful.model.hub import quieten
     from heedful.readouts import readouts
 
     if resume and (output is None or seconds is not None):
@@ -71,8 +70,7 @@ def audit_transformer(
         readouts.make(readout)
     if heads and ask is not None and "telling" not in ask:
         raise UsageError("--heads ranks by the question telling: add --ask telling.")
-    quieten()
-    loaded = load_transformer(name, device, precision)
+    loaded = source.load(device, precision)
     loaded, documents, note = loaded.with_labels_of(found[0])
     if given.names and not wanted:
         wanted = [USUAL_READOUT]  # the question is about the scores

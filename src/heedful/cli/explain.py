@@ -5,10 +5,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from heedful.cli.options import AnyModel, Device, OfAudit, Readout, Risk
+from heedful.cli.options import (
+    AnyModel,
+    Device,
+    LabelWords,
+    LongTextsOf,
+    OfAudit,
+    Readout,
+    Risk,
+    Template,
+)
 
 if TYPE_CHECKING:
     from heedful.auditing.withholding import Withholding
+    from heedful.cli.models import TransformerSource
     from heedful.importance.explanation import Explanation
     from heedful.training.trained import Trained
 
@@ -23,6 +33,9 @@ def explain(
     audit: OfAudit = None,
     risk: Risk = 0.05,
     readout: Readout = None,
+    long_texts: LongTextsOf = None,
+    template: Template = None,
+    label_words: LabelWords = None,
     anyway: Annotated[
         bool, typer.Option("--anyway", help="Show the heat map even if the audit withholds it.")
     ] = False,
@@ -40,18 +53,15 @@ def explain(
     --audit the folder of the reading's audit, such as DIR/1-last-cls.
     """
     from heedful.cli import show
-    from heedful.cli.models import refuse_readout
+    from heedful.cli.models import transformer_source
     from heedful.errors import UsageError
-    from heedful.model.hub import HF
 
     if html is not None and not html.absolute().parent.is_dir():
         raise UsageError(f"cannot write {html}: there is no folder {html.parent}. Create it first.")
-    if run.startswith(HF):
-        explanation = _by_transformer(
-            run.removeprefix(HF), text, measure, audit, risk, readout, device
-        )
+    source = transformer_source(run, template, label_words, long_texts, readout)
+    if source is not None:
+        explanation = _by_transformer(source, text, measure, audit, risk, readout, device)
     else:
-        refuse_readout(readout)
         explanation = _by_run(Path(run), text, measure, audit, risk, device)
     if html is not None:
         from heedful.report import explanation_page
@@ -79,7 +89,7 @@ def _by_run(
 
 
 def _by_transformer(
-    name: str,
+    source: "TransformerSource",
     text: str,
     measures: list[str] | None,
     audit: Path | None,
@@ -89,14 +99,11 @@ def _by_transformer(
 ) -> "Explanation":
     from heedful.auditing.explanation import explain_with
     from heedful.auditing.results import Audit
-    from heedful.auditing.subjects.huggingface.loading import load_transformer
     from heedful.auditing.withholding import Withholding
     from heedful.cli.models import transformer_subject
-    from heedful.model.hub import quieten
 
-    quieten()
     found = None if audit is None else Audit.load(audit)
-    subject = transformer_subject(load_transformer(name, device), readout)
+    subject = transformer_subject(source.load(device), readout)
     explanation = explain_with(subject, text, measures)
     if found is None:
         return explanation

@@ -8,7 +8,10 @@ import typer
 Run = Annotated[Path, typer.Argument(help="A run folder made by `heedful train`.")]
 AnyModel = Annotated[
     str,
-    typer.Argument(help="A run folder, or hf:FOLDER_OR_NAME of a Hugging Face classifier."),
+    typer.Argument(
+        help="A run folder, hf:FOLDER_OR_NAME of a Hugging Face classifier, or hf-prompt: of a "
+        "decoder."
+    ),
 ]
 Readout = Annotated[
     str | None,
@@ -16,6 +19,21 @@ Readout = Annotated[
         "--readout",
         help="With hf: how attention is read (heedful list readouts). Default: last-cls.",
     ),
+]
+LongTextsOf = Annotated[
+    str | None,
+    typer.Option(
+        "--long-texts",
+        help="With hf: texts longer than the model reads are cut (default) or read in windows.",
+    ),
+]
+Template = Annotated[
+    str | None,
+    typer.Option(help="With hf-prompt: the prompt, {text} where the text goes."),
+]
+LabelWords = Annotated[
+    str | None,
+    typer.Option(help="With hf-prompt: bad,good or negative=bad,positive=good."),
 ]
 TextColumn = Annotated[str | None, typer.Option("--text", help="Column that holds the text.")]
 LabelColumn = Annotated[str | None, typer.Option("--label", help="Column that holds the label.")]

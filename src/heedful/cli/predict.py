@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from heedful.cli.options import AnyModel, Device, OfAudit, Readout, Risk
+from heedful.cli.options import (
+    AnyModel,
+    Device,
+    LabelWords,
+    LongTextsOf,
+    OfAudit,
+    Readout,
+    Risk,
+    Template,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,6 +25,7 @@ if TYPE_CHECKING:
     from numpy import ndarray
 
     from heedful.auditing.subjects.base import Subject
+    from heedful.cli.models import TransformerSource
     from heedful.text.documents import Documents
     from heedful.training.task import Label
     from heedful.training.trained import Trained
@@ -37,6 +47,9 @@ def predict(
     audit: OfAudit = None,
     risk: Risk = 0.05,
     readout: Readout = None,
+    long_texts: LongTextsOf = None,
+    template: Template = None,
+    label_words: LabelWords = None,
     attributions: Annotated[
         Path | None,
         typer.Option(help="Also write the scores of each word to this file."),
@@ -66,23 +79,20 @@ def predict(
     read and that `heedful audit --attributions` can judge.
     """
     from heedful.cli import show
-    from heedful.cli.models import refuse_readout
+    from heedful.cli.models import transformer_source
     from heedful.errors import UsageError
-    from heedful.model.hub import HF
     from heedful.training.trained import Trained
 
     export = Export.checked(attributions, measure, format)
     if audit is not None and not json:
         raise UsageError("--audit needs --json. To see one text, use `heedful explain`.")
+    source = transformer_source(run, template, label_words, long_texts, readout)
     documents, notes = _documents(texts, file, text, label)
-    if run.startswith(HF):
+    if source is not None:
         if audit is not None:
             raise UsageError("--audit works only with run folders: leave it out with hf:.")
-        _predict_with_transformer(
-            run.removeprefix(HF), documents, notes, readout, device, export, quiet, json
-        )
+        _predict_with_transformer(source, documents, notes, readout, device, export, quiet, json)
         return
-    refuse_readout(readout)
     trained = Trained.load(run, device)
     documents = trained.with_own_labels(documents)
     labels = _label_numbers(documents, trained.classes, notes)
@@ -171,7 +181,7 @@ class Export:
 
 
 def _predict_with_transformer(
-    name: str,
+    source: "TransformerSource",
     documents: "Documents",
     notes: list[str],
     readout: str | None,
@@ -181,21 +191,22 @@ def _predict_with_transformer(
     json: bool,
 ) -> None:
     """Label texts with a Hugging Face classifier."""
-    from heedful.auditing.subjects.huggingface.loading import load_transformer
     from heedful.cli import show
     from heedful.cli.models import transformer_subject
-    from heedful.model.hub import quieten
 
-    quieten()
-    loaded = load_transformer(name, device)
+    loaded = source.load(device)
     if any(label is not None for label in documents.labels):
         loaded, documents, matched = loaded.with_labels_of(documents)
         notes += [matched] if matched else []
     labels = _label_numbers(documents, loaded.classes, notes)
     pieces = loaded.model.cutter.encode(documents.texts)
     if cut := sum(one.is_cut for one in pieces):
-        limit = f"{loaded.model.cutter.most} tokens"
-        notes.append(f"{cut:,} of {len(documents):,} cut at {limit}")
+        limit = loaded.model.cutter.limit
+        notes.append(
+            f"{cut:,} of {len(documents):,} cut at {limit}; --long-texts windows reads all of them"
+        )
+    if windowed := sum(bool(one.further) for one in pieces):
+        notes.append(f"{windowed:,} of {len(documents):,} read in windows")
     probabilities = loaded.model.probabilities(documents.texts)
     for document, row in zip(documents, probabilities, strict=True):
         if json:

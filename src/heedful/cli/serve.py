@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from heedful.cli.options import Device
+from heedful.cli.options import Device, LongTextsOf
 
 
 def serve(
@@ -37,6 +37,7 @@ def serve(
             help="With hf: how attention is read, may be repeated. Default: all usual ways."
         ),
     ] = None,
+    long_texts: LongTextsOf = None,
     device: Device = "auto",
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")
@@ -52,8 +53,9 @@ def serve(
     import threading
     import webbrowser
 
+    from heedful.auditing.subjects.huggingface.windows import LongTexts
     from heedful.cli import show
-    from heedful.config import at_least
+    from heedful.config import at_least, check
     from heedful.errors import UsageError
     from heedful.web.server import Server
 
@@ -62,6 +64,7 @@ def serve(
         raise UsageError(f"--port must be a number from 0 to 65535, not {port}.")
     if token is not None and len(token) < 16:
         raise UsageError("--token is too short to be safe: give 16 characters or more.")
+    way: LongTexts = check(long_texts or "cut", LongTexts, "--long-texts")
     server = Server.at(
         folders,
         host=host,
@@ -71,6 +74,7 @@ def serve(
         device=device,
         cores=cores,
         readouts=readout or (),
+        long_texts=way,
     )
     for sentence in server.problems:
         show.note(f"note: {sentence}")

@@ -202,6 +202,8 @@ def audited_documents(audit: "Audit") -> str:
         parts.append(counted(audit.single_words, "document") + " of one word left out")
     if cut := audit.about.get("documents_cut"):
         parts.append(counted(cut, "document") + " cut to the length the model reads")
+    if windowed := audit.about.get("documents_in_windows"):
+        parts.append(counted(windowed, "document") + " read in windows")
     return "; ".join(parts)
 
 

@@ -18,6 +18,7 @@ from heedful.errors import RunError, misfits_named
 Part = TypeVar("Part")
 
 HF = "hf:"  # before the folder or name of a model that is not a run of heedful
+HF_PROMPT = "hf-prompt:"  # before that of a decoder that is asked by a prompt
 TOKENIZER_FILES = (
     "tokenizer.json", "vocab.txt", "vocab.json", "spiece.model", "sentencepiece.bpe.model",
     "tokenizer.model", "spm.model",
@@ -39,7 +40,7 @@ class HubSource:
         self.short_name = folder.resolve().name if folder.is_dir() else name
         self._is_local = folder.is_dir() or not _has_network()
 
-    def fetch(self, part: str, load: Callable[..., Part], **options: bool) -> Part:
+    def fetch(self, part: str, load: Callable[..., Part], **options: bool | int) -> Part:
         """A part of the model, or why it cannot be had in a sentence."""
         with misfits_named(lambda told: self._refusal(part, told)):
             try:

@@ -19,6 +19,7 @@ from numpy import ndarray
 from torch import Tensor
 
 from heedful.errors import ConfigError, RunError, misfits_named
+from heedful.model.adapters import is_adapter, load_merged
 from heedful.model.digest import weights_digest
 from heedful.model.hub import HubSource, quieten
 from heedful.model.precision import in_full
@@ -48,6 +49,8 @@ class SequenceClassifier:
         """The classifier in a local folder, or of that name on the hub where there is a network."""
         from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
 
+        if is_adapter(name):
+            return cls.of_pair(*load_merged(name), Path(name).resolve().name)
         source = HubSource(name)
         config = source.fetch("config", AutoConfig.from_pretrained)
         check_kind(name, config)
@@ -200,6 +203,10 @@ def check_kind(name: str, config: "PreTrainedConfig", kind: str | None = None) -
     if config.problem_type == "multi_label_classification":
         raise ConfigError(
             f"{name} is a multi-label classifier. Expected a model with one class per text."
+        )
+    if config.problem_type == "regression":
+        raise ConfigError(
+            f"{name} estimates numbers (problem_type is regression); expected two classes or more."
         )
     if (config.num_labels or 0) < 2:
         raise ConfigError(f"{name} predicts one number per text. Expected two classes or more.")

@@ -1,7 +1,7 @@
 """Positions of a model -> words: weights summed over pieces, special positions left out."""
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from heedful.readouts.base import PositionWeights
@@ -33,7 +33,13 @@ def pool_to_words(
     """Weights of words that sum to 1; even ones where the model gives no word any weight."""
     # In double precision, so that weights which sum to 1 here still do in an audit.
     of_words = sum_over_pieces(scores.double(), word_of, words)
-    is_word = sum_over_pieces(torch.ones_like(scores.double()), word_of, words) > 0
+    return shares_of_words(of_words, sum_over_pieces(torch.ones_like(scores), word_of, words) > 0)
+
+
+def shares_of_words(
+    of_words: Float[Tensor, "batch words"], is_word: Bool[Tensor, "batch words"]
+) -> Float[Tensor, "batch words"]:
+    """Weights that sum to 1; even ones where all are 0."""
     total = of_words.sum(dim=1, keepdim=True)
     of_words = torch.where(total > 0, of_words, is_word.to(of_words.dtype))
     return of_words / of_words.sum(dim=1, keepdim=True).clamp(min=torch.finfo(torch.double).tiny)

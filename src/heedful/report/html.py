@@ -212,6 +212,7 @@ FACTS = {
     "left_out_trained_on": "left out because trained on",
     "left_out_dev": "left out because they chose the best epoch",
     "documents_cut": "documents cut to the length the model reads",
+    "documents_in_windows": "documents longer than the model reads, read in windows",
 }
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from fastapi import FastAPI
 
+from heedful.auditing.subjects.huggingface.windows import LongTexts
 from heedful.web import static_files
 from heedful.web.errors import handle_failures
 from heedful.web.handlers import Handlers
@@ -23,6 +24,7 @@ def create_app(
     limits: Limits | None = None,
     at_once: int = 1,
     readouts: Sequence[str] = (),
+    long_texts: LongTexts = "cut",
 ) -> FastAPI:
     """The page over some run and audit folders and Hugging Face models, behind its guard.
 
@@ -30,7 +32,7 @@ def create_app(
     `at_once`: texts that are read at the same time, each in a thread of its own.
     """
     limits = limits or Limits()
-    handlers = Handlers.open(paths, device, limits, at_once, readouts)
+    handlers = Handlers.open(paths, device, limits, at_once, readouts, long_texts)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:

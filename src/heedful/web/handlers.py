@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from fastapi import Request, Response
 
+from heedful.auditing.subjects.huggingface.windows import LongTexts
 from heedful.counterfactual.base import counterfactuals
 from heedful.errors import UsageError
 from heedful.importance.base import importances
@@ -46,9 +47,10 @@ class Handlers:
         limits: Limits,
         at_once: int,
         readouts: Sequence[str] = (),
+        long_texts: LongTexts = "cut",
     ) -> "Handlers":
         """Over the runs and audits in some folders, and Hugging Face models."""
-        store = Store.open(paths, device, readouts)
+        store = Store.open(paths, device, readouts, long_texts)
         return cls(
             store=store,
             reader=Reader(store, limits),

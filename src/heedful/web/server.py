@@ -13,6 +13,7 @@ import torch
 import uvicorn
 from fastapi import FastAPI
 
+from heedful.auditing.subjects.huggingface.windows import LongTexts
 from heedful.errors import UsageError
 from heedful.training.trained import choose_device
 from heedful.web.app import create_app
@@ -47,6 +48,7 @@ class Server:
         device: str = "auto",
         cores: int | None = None,
         readouts: Sequence[str] = (),
+        long_texts: LongTexts = "cut",
     ) -> "Server":
         """Everything ready, the socket open: nothing is answered before `run`."""
         # oneDNN keeps a kernel for every length of text that ever came, a thousand of them: memory
@@ -61,7 +63,12 @@ class Server:
             own = [socket.gethostname()] if host in EVERYWHERE else []
             access = Access.of(host, [*names, *own], token)
             app = create_app(
-                folders, device=str(target), access=access, at_once=at_once, readouts=readouts
+                folders,
+                device=str(target),
+                access=access,
+                at_once=at_once,
+                readouts=readouts,
+                long_texts=long_texts,
             )
         except BaseException:
             listening.close()

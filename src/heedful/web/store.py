@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, runtime_checkable
 
 from heedful import runs
 from heedful.auditing.results import Audit
+from heedful.auditing.subjects.huggingface.windows import LongTexts
 from heedful.errors import RunError, UnknownName, UsageError, counted, nearest
 from heedful.model.hub import HF
 from heedful.runs import RunFolder
@@ -143,7 +144,11 @@ class Store:
 
     @classmethod
     def open(
-        cls, paths: Sequence[str | Path], device: str = "cpu", readouts: Sequence[str] = ()
+        cls,
+        paths: Sequence[str | Path],
+        device: str = "cpu",
+        readouts: Sequence[str] = (),
+        long_texts: LongTexts = "cut",
     ) -> "Store":
         """The runs and audits in some folders: each one is one, or holds some. A path that starts
         with hf: is a Hugging Face model, read in some ways.
@@ -168,7 +173,8 @@ class Store:
         notes: list[str] = []
         for source in others:
             taken = [one.name for one in models]
-            readings, said = _readings(source.removeprefix(HF), device, readouts, taken)
+            name = source.removeprefix(HF)
+            readings, said = _readings(name, device, readouts, long_texts, taken)
             models += readings
             notes += said
         store = cls(
@@ -238,7 +244,7 @@ class Store:
 
 
 def _readings(
-    source: str, device: str, readouts: Sequence[str], taken: Sequence[str]
+    source: str, device: str, readouts: Sequence[str], long_texts: LongTexts, taken: Sequence[str]
 ) -> tuple[list[WatchedReading], tuple[str, ...]]:
     """The readings of a Hugging Face model, and notes on those that it does not allow."""
     from heedful.web.transformers import Readings, watched_files
@@ -247,7 +253,7 @@ def _readings(
         source,
         Path(source),
         list(watched_files(source)),
-        lambda path: Readings.load(source, device, readouts),
+        lambda path: Readings.load(source, device, readouts, long_texts),
     )
     if watched.problem is not None:
         raise watched.problem

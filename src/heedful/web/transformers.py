@@ -10,6 +10,7 @@ from heedful.auditing.explanation import explain_with
 from heedful.auditing.subjects.huggingface.loading import LoadedTransformer, load_transformer
 from heedful.auditing.subjects.huggingface.readings import subjects_of
 from heedful.auditing.subjects.huggingface.subject import TransformerSubject
+from heedful.auditing.subjects.huggingface.windows import LongTexts
 from heedful.auditing.what_if import SubjectText, read_with, replacements, why_no_decisions
 from heedful.auditing.withholding import is_of
 from heedful.importance.base import importances
@@ -58,7 +59,7 @@ class ReadingModel(ServedModel):
     @property
     def longest_text(self) -> str:
         """In pieces."""
-        return f"{self.loaded.model.cutter.most} tokens"
+        return self.loaded.model.cutter.limit
 
     def describe(self) -> Mapping[str, object]:
         """Whose attention, and how it is read."""
@@ -114,10 +115,12 @@ class Readings:
     notes: tuple[str, ...]
 
     @classmethod
-    def load(cls, source: str, device: str, readouts: Sequence[str]) -> "Readings":
+    def load(
+        cls, source: str, device: str, readouts: Sequence[str], long_texts: LongTexts = "cut"
+    ) -> "Readings":
         """The model in a folder or of a hub name; by default, all readouts that audits take."""
         quieten()
-        loaded = load_transformer(source, device)
+        loaded = load_transformer(source, device, long_texts=long_texts)
         subjects, notes = subjects_of(loaded, readouts or None)
         lock = Turns()
         models = {name: ReadingModel(loaded, name, one, lock) for name, one in subjects.items()}

@@ -65,6 +65,7 @@ class Reading:
     offsets: tuple[Offsets, ...]
     inner: Any = None  # whatever the subject wants to find again
     cut: int = 0  # documents of which only the first words were read
+    in_windows: int = 0  # documents too long for the model, read part by part
     on_special: Float[ndarray, " documents"] | None = None  # attention to no word; None: none there
     is_withheld: Bool[ndarray, " documents"] | None = None  # shown without a heat map; None: none
     known: defaultdict[object, KnownVariants] = field(  # what was predicted, by judge
@@ -176,6 +177,11 @@ class Subject(Judge):
     @property
     def reads_side_by_side(self) -> bool:
         """Whether several threads may ask it at once."""
+        return False
+
+    @property
+    def reads_windows(self) -> bool:
+        """Whether texts that are too long for it are read part by part."""
         return False
 
     @property

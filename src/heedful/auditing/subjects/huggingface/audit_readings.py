@@ -27,6 +27,10 @@ POSITIONS = {
     "last": "the last position",
     "all": "the mean over all positions",
 }
+LONGER = {
+    "cut": "only their beginning is read, as by a pipeline with truncation",
+    "windows": "read in overlapping windows whose logits are averaged",
+}
 TOLD = "comprehensiveness_attention"
 BY_CHANCE = "comprehensiveness_random"
 
@@ -204,4 +208,5 @@ def _described(loaded: LoadedTransformer, name: str, count: int, level: float) -
         "readings_looked_at": count,
         "interval_level": level,
         "longest_input": model.cutter.most,
+        "longer_texts": LONGER[model.cutter.long_texts],
     }

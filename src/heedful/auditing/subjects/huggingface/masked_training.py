@@ -83,9 +83,9 @@ def train_on_masked(
                 for place, row in enumerate(rows.tolist())
             ]
             batch = model.cutter.pad(model.cutter.encode(shown)).to(copy.device)
-            logits = copy(**batch.inputs).logits
+            logits = batch.together(copy(**batch.inputs).logits)
             loss = torch.nn.functional.cross_entropy(logits, answers[torch.from_numpy(rows)])
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
-    return TransformerModel(copy.eval(), model.cutter.tokenizer, model.precision)
+    return model.like(copy.eval())

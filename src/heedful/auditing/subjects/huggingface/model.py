@@ -37,6 +37,7 @@ from heedful.auditing.subjects.huggingface.tokenization import (
     PieceCutter,
     Pieces,
 )
+from heedful.auditing.subjects.huggingface.windows import LongTexts
 from heedful.errors import ConfigError
 from heedful.importance.held_layers import unexplained
 from heedful.importance.seen import AttentionSum
@@ -64,6 +65,8 @@ class TransformerModel:
         model: PreTrainedModel,
         tokenizer: PreTrainedTokenizerBase,
         precision: Precision = "auto",
+        long_texts: LongTexts = "cut",
+        around: tuple[str, str] = ("", ""),
     ) -> None:
         self.model = model
         self.precision = precision
@@ -73,7 +76,8 @@ class TransformerModel:
         names = [
             name for name in ("input_ids", "attention_mask", "token_type_ids") if name in taken
         ]
-        self.cutter = PieceCutter(tokenizer, most_positions(model, tokenizer), names)
+        most = most_positions(model, tokenizer)
+        self.cutter = PieceCutter(tokenizer, most, names, long_texts, around)
         self.packer = Packer(self.cutter, model.device)
         self._remembered = RememberedAnswers(int(model.config.num_labels or 0))
         self.reads: Reads = self._find_reads()
@@ -99,12 +103,15 @@ class TransformerModel:
         needs_gradients: bool = False,
         needs_values: bool = False,
     ) -> tuple[list[Tensor], Probabilities]:
-        """What `readout` makes of the attention to each text, a row each, and probabilities."""
+        """What `readout` makes of the attention to each text, a row each, and probabilities.
+
+        It is given a row for each window of a text.
+        """
 
         def read(batch: PieceBatch, _: Rows) -> list[tuple[Tensor, Tensor]]:
             attended, logits = self.attended(batch, needs_gradients, needs_values)
             rows = readout(attended, batch).detach().cpu()
-            return list(zip(rows, probabilities_of(logits), strict=True))
+            return list(zip(rows, probabilities_of(batch.together(logits)), strict=True))
 
         per_square = self.layers * self.heads * (2 if needs_gradients else 1)
         found = self.packer.run(
@@ -132,7 +139,8 @@ class TransformerModel:
             check_layers(weights, batch.is_real)
             slopes: Sequence[Tensor] = ()
             if needs_gradients:
-                of_prediction = output.logits.max(dim=-1).values.sum()
+                chosen = batch.together(output.logits.detach()).argmax(dim=-1)[batch.text_of]
+                of_prediction = output.logits.gather(1, chosen[:, None]).sum()
                 # A layer behind the last state that is read has no gradient at all.
                 found = torch.autograd.grad(of_prediction, weights, allow_unused=True)
                 slopes = [
@@ -167,13 +175,14 @@ class TransformerModel:
     ) -> Float[Tensor, "batch classes"]:
         """The logits of texts with other weights imposed, by which they can be differentiated."""
         layers, heads = readout.layers(self.layers), readout.heads(self.heads)
+        shown, imposed = batch.within(shown, imposed)
         impose = Imposition.of(layers, heads, self.is_read(batch), batch.word_of, shown, imposed)
         watch = Watch(impose, keeps=False)
         with watching(self.model, watch):
             logits = self.model(**batch.inputs).logits
         if watch.calls != self.layers:
             raise CannotWatch(f"{watch.calls} layers attended, {self.layers} did before")
-        return logits
+        return batch.together(logits)
 
     @cached_property
     def digest(self) -> str:
@@ -183,7 +192,13 @@ class TransformerModel:
     @cached_property
     def randomised(self) -> "TransformerModel":
         """A model of the same kind that has learnt nothing, for all readings."""
-        return TransformerModel(randomised(self.model), self.cutter.tokenizer, self.precision)
+        return self.like(randomised(self.model))
+
+    def like(self, model: PreTrainedModel) -> "TransformerModel":
+        """Another model of the same kind, asked in the same way."""
+        cutter = self.cutter
+        way = (self.precision, cutter.long_texts, cutter.around)
+        return TransformerModel(model, cutter.tokenizer, *way)
 
     @cached_property
     def squares(self) -> tuple[Squares, ...]:
@@ -346,7 +361,7 @@ class TransformerModel:
 
     def _predict_pieces(self, pieces: Sequence[Pieces]) -> list[Float[ndarray, " classes"]]:
         def run(batch: PieceBatch, _: Rows) -> list[Tensor]:
-            return list(probabilities_of(self.model(**batch.inputs).logits))
+            return list(probabilities_of(batch.together(self.model(**batch.inputs).logits)))
 
         def of_some(rows: Rows) -> Probabilities:
             found = self.packer.run([pieces[row] for row in rows], run)
@@ -398,7 +413,8 @@ class TransformerModel:
 
 def _key(pieces: Pieces) -> str:
     """A text and what is hidden of it."""
-    return f"{pieces.text}\0{''.join(map(str, pieces.inputs['attention_mask']))}"
+    masks = "\0".join("".join(map(str, w.inputs["attention_mask"])) for w in pieces.windows)
+    return f"{pieces.text}\0{masks}"
 
 
 def probabilities_of(logits: Float[Tensor, "batch classes"]) -> Float[Tensor, "batch classes"]:

@@ -43,7 +43,9 @@ class Packer:
         order = np.argsort([-len(some) for some in pieces], kind="stable")
         while len(order):
             check_interrupted()
-            size = max(1, min(len(order), most(len(pieces[order[0]]))))
+            room = most(len(pieces[order[0]]))
+            rows_of = np.cumsum([len(pieces[place].windows) for place in order[: max(1, room)]])
+            size = max(1, int((rows_of <= room).sum()))
             rows, order = order[:size], order[size:]
             found = [result for part in in_parts(rows, padded, self._note) for result in part]
             results |= dict(zip(rows.tolist(), found, strict=True))

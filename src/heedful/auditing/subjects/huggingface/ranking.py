@@ -25,7 +25,6 @@ from heedful.auditing.subjects.erasure import predict_sets, tops_of_size
 from heedful.auditing.subjects.huggingface.subject import TransformerSubject
 from heedful.auditing.subjects.huggingface.tokenization import PieceBatch
 from heedful.readouts import Attended
-from heedful.readouts.pooling import pool_to_words
 
 RESAMPLES_AT_ONCE = 100
 DOCUMENTS_AT_ONCE = 32
@@ -106,7 +105,7 @@ def _of_heads(
     def every_head(attended: Attended, batch: PieceBatch) -> Tensor:
         rows = [attended.row(layer)[:, head] for layer in attended.weights
                 for head in range(layer.shape[1])]  # fmt: skip
-        return torch.stack([pool_to_words(row, batch.word_of, words) for row in rows], dim=1)
+        return torch.stack([batch.weights_of_words(row, words) for row in rows], dim=1)
 
     found, _ = subject.model.attend(reading.inner, every_head)
     weights = torch.stack(found).numpy()

@@ -29,7 +29,7 @@ from heedful.importance.seen import (
     Vectors,
 )
 from heedful.readouts import Attended, Readout
-from heedful.readouts.pooling import SPECIAL, sum_over_pieces
+from heedful.readouts.pooling import SPECIAL
 
 POSITIONS_AT_ONCE = 2048  # of a pass that keeps what its gradient needs
 
@@ -56,7 +56,7 @@ class SeenTransformer(SeenReading):
                 for layer in layers
             ]
             total = torch.stack([each.sum(dim=1) for each in scored]).sum(dim=0)
-            return sum_over_pieces(total.double(), batch.word_of, self.is_token.shape[1])
+            return batch.on_words(total.double(), self.is_token.shape[1])
 
         rows, _ = self.model.attend(self.reading.inner, read, needs_gradients=True)
         return torch.stack(rows) * self.is_token
@@ -66,8 +66,9 @@ class SeenTransformer(SeenReading):
 
         def run(batch: PieceBatch, rows: Rows) -> list[Tensor]:
             target = self.target[torch.from_numpy(rows)].to(batch.word_of.device)
-            values = score(_Packed(self.model, batch, target)).detach().double()
-            return list(sum_over_pieces(values, batch.word_of, self.is_token.shape[1]).cpu())
+            part = _Packed(self.model, batch, target[batch.text_of])
+            values = score(part).detach().double()
+            return list(batch.on_words(values, self.is_token.shape[1]).cpu())
 
         packer, pieces = self.model.packer, self.reading.inner
         found = packer.run(pieces, run, lambda longest: POSITIONS_AT_ONCE // longest)
@@ -75,7 +76,7 @@ class SeenTransformer(SeenReading):
 
 
 class _Packed(Part):
-    """Texts in one batch."""
+    """Texts in one batch; those in windows have several rows."""
 
     def __init__(self, model: TransformerModel, batch: PieceBatch, target: Target) -> None:
         self.model, self.batch, self.target = model, batch, target

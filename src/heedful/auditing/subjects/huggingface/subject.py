@@ -32,7 +32,7 @@ from heedful.counterfactual.adversarial import Adversarial
 from heedful.errors import ConfigError
 from heedful.importance.seen import Need
 from heedful.readouts import Attended, Readout, readouts
-from heedful.readouts.pooling import pool_to_words, special_share
+from heedful.readouts.pooling import special_share
 from heedful.training.task import Label
 
 NOTHING_TRAINED = "it needs retrained models, and a Hugging Face model is audited as it is"
@@ -97,11 +97,19 @@ class TransformerSubject(Subject):
     @property
     def identity(self) -> dict[str, object]:
         """The weights, how they are computed with, and what is read out of them."""
+        cutter = self.model.cutter
         return {
             "model": self.model.digest,
             "precision": self.model.precision,
             "readout": readouts.spec(self.readout),
+            **({"long_texts": cutter.long_texts} if cutter.long_texts != "cut" else {}),
+            **({"around": list(cutter.around)} if any(cutter.around) else {}),
         }
+
+    @property
+    def reads_windows(self) -> bool:
+        """As it was asked to."""
+        return self.model.cutter.long_texts == "windows"
 
     @property
     def replacement(self) -> str:
@@ -139,8 +147,9 @@ class TransformerSubject(Subject):
         def readout(attended: Attended, batch: PieceBatch) -> Tensor:
             weights = self.readout(attended)
             self.sinks.add(weights, batch)
-            on_words = pool_to_words(weights, batch.word_of, words)
-            return torch.cat([on_words, special_share(weights, batch.word_of)[:, None]], dim=1)
+            on_special = batch.together(special_share(weights, batch.word_of))
+            on_words = batch.weights_of_words(weights, words)
+            return torch.cat([on_words, on_special[:, None]], dim=1)
 
         rows, probabilities = self.model.attend(
             pieces, readout, self.readout.needs_gradients, self.readout.needs_values
@@ -155,6 +164,7 @@ class TransformerSubject(Subject):
             offsets=tuple(some.offsets for some in pieces),
             inner=pieces,
             cut=sum(some.is_cut for some in pieces),
+            in_windows=sum(bool(some.further) for some in pieces),
             on_special=read[:, -1],
         )
 

@@ -1,7 +1,8 @@
 """Texts -> what a Transformer reads, and which word each of its positions belongs to.
 
 Words are cut as everywhere in heedful. Words that share a piece are one word, so that a word can
-be deleted without cutting a piece. Positions outside of every word are special.
+be deleted without cutting a piece. Positions outside of every word are special. A text that is too
+long for the model is cut or read in several windows (`windows.py`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,14 +10,20 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 from tokenizers import Regex, pre_tokenizers
 from torch import Tensor
 from transformers import PreTrainedTokenizerBase
 
+from heedful.auditing.subjects.huggingface.windows import (
+    LongTexts,
+    mean_by_text,
+    weights_within,
+    windows,
+)
 from heedful.errors import ConfigError
-from heedful.readouts.pooling import SPECIAL
+from heedful.readouts.pooling import SPECIAL, shares_of_words, sum_over_pieces
 from heedful.text.documents import only_words, whole_characters
 from heedful.text.tokenize import WORD
 
@@ -34,9 +41,15 @@ class Pieces:
     word_of: Int[ndarray, " positions"]
     offsets: Offsets  # of its words
     is_cut: bool
+    further: tuple["Pieces", ...] = ()  # windows of the same text and words, behind this one
 
     def __len__(self) -> int:
         return len(self.word_of)
+
+    @property
+    def windows(self) -> tuple["Pieces", ...]:
+        """All windows of the text; most have one."""
+        return (self, *self.further)
 
     def with_hidden(self, is_hidden: Bool[ndarray, " words"]) -> "Pieces":
         """The same, with some words hidden from attention; special positions never are."""
@@ -44,36 +57,74 @@ class Pieces:
             return self
         is_seen = (self.word_of == SPECIAL) | ~is_hidden[np.maximum(self.word_of, 0)]
         mask = np.where(is_seen, self.inputs["attention_mask"], 0).tolist()
-        return replace(self, inputs={**self.inputs, "attention_mask": mask})
+        further = tuple(window.with_hidden(is_hidden) for window in self.further)
+        return replace(self, inputs={**self.inputs, "attention_mask": mask}, further=further)
 
 
 @dataclass(frozen=True)
 class PieceBatch:
-    """Several texts in pieces, padded."""
+    """Several texts in pieces, padded; a row for each window of a text."""
 
     inputs: dict[str, Int[Tensor, "batch positions"]]
     word_of: Int[Tensor, "batch positions"]
     is_real: Bool[Tensor, "batch positions"]  # no padding
+    text_of: Int[Tensor, " batch"]  # the text that each row is a window of, in order
 
     def to(self, device: torch.device) -> "PieceBatch":
         """The same on a device."""
         moved = {name: numbers.to(device) for name, numbers in self.inputs.items()}
-        return PieceBatch(moved, self.word_of.to(device), self.is_real.to(device))
+        others = (x.to(device) for x in (self.word_of, self.is_real, self.text_of))
+        return PieceBatch(moved, *others)
 
     def repeated(self, times: int) -> "PieceBatch":
         """Every text several times, one after the other."""
-        inputs = {
-            name: numbers.repeat_interleave(times, 0) for name, numbers in self.inputs.items()
-        }
-        word_of, is_real = (x.repeat_interleave(times, 0) for x in (self.word_of, self.is_real))
-        return PieceBatch(inputs, word_of, is_real)
+        texts = int(self.text_of[-1]) + 1
+        numbers = torch.arange(len(self.text_of), device=self.text_of.device)
+        copies = [numbers[self.text_of == text].repeat(times) for text in range(texts)]
+        order = torch.cat(copies)
+        windows = torch.bincount(self.text_of, minlength=texts).repeat_interleave(times)
+        text_of = torch.arange(texts * times, device=order.device).repeat_interleave(windows)
+        inputs = {name: rows[order] for name, rows in self.inputs.items()}
+        return PieceBatch(inputs, self.word_of[order], self.is_real[order], text_of)
+
+    def together(self, rows: Float[Tensor, "batch ..."]) -> Float[Tensor, "texts ..."]:
+        """The mean over the windows of each text."""
+        return mean_by_text(rows, self.text_of)
+
+    def on_words(
+        self, scores: Float[Tensor, "batch positions"], words: int
+    ) -> Float[Tensor, "texts words"]:
+        """The scores of each word's pieces, added up; the mean over the windows of each text."""
+        return self.together(sum_over_pieces(scores, self.word_of, words))
+
+    def weights_of_words(
+        self, weights: Float[Tensor, "batch positions"], words: int
+    ) -> Float[Tensor, "texts words"]:
+        """Weights of words that sum to 1; even ones where the model gives no word any weight."""
+        # In double precision, so that weights which sum to 1 here still do in an audit.
+        of_words = self.on_words(weights.double(), words)
+        return shares_of_words(of_words, self.on_words(torch.ones_like(weights), words) > 0)
+
+    def within(
+        self, shown: Float[Tensor, "texts words"], imposed: Float[Tensor, "texts words"]
+    ) -> tuple[Float[Tensor, "batch words"], Float[Tensor, "batch words"]]:
+        """Shown and imposed weights of texts as those of each window's words."""
+        ones = torch.ones_like(self.word_of, dtype=shown.dtype)
+        has_word = (sum_over_pieces(ones, self.word_of, shown.shape[1]) > 0).to(shown.dtype)
+        own = weights_within(shown, self.text_of, has_word)
+        return own, weights_within(imposed, self.text_of, has_word, own)
 
 
 class PieceCutter:
-    """A tokenizer as an audit needs it: pieces with their words, at most so many."""
+    """A tokenizer as an audit needs it: pieces with their words, at most so many at a time."""
 
     def __init__(
-        self, tokenizer: PreTrainedTokenizerBase, most: int | None, names: Sequence[str]
+        self,
+        tokenizer: PreTrainedTokenizerBase,
+        most: int | None,
+        names: Sequence[str],
+        long_texts: LongTexts = "cut",
+        around: tuple[str, str] = ("", ""),
     ) -> None:
         if not getattr(tokenizer, "is_fast", False):
             raise ConfigError(
@@ -90,6 +141,16 @@ class PieceCutter:
         self.tokenizer = tokenizer
         self.most = most
         self.names = tuple(names)
+        self.long_texts = long_texts
+        self.around = around  # what stands before and behind every text
+
+    @property
+    def limit(self) -> str:
+        """How much it reads, in words for a person."""
+        if self.most is None:
+            return "texts of any length"
+        way = "" if self.long_texts == "cut" else " at a time"
+        return f"{self.most} tokens{way}"
 
     @property
     def replacement(self) -> str:
@@ -99,41 +160,63 @@ class PieceCutter:
 
     def cut(self, texts: Sequence[str]) -> list[Pieces]:
         """Each text in pieces, words included."""
-        return [
-            replace(pieces, word_of=word_of, offsets=offsets)
-            for pieces in self.encode(texts, with_offsets=True)
-            for word_of, offsets in [_words(pieces.text, pieces.offsets)]
-        ]
+        return [_with_words(pieces) for pieces in self.encode(texts, with_offsets=True)]
 
     def encode(self, texts: Sequence[str], with_offsets: bool = False) -> list[Pieces]:
         """Each text in pieces; with the offsets of pieces, not of words."""
         if not texts:
             return []
-        limit = {} if self.most is None else {"truncation": True, "max_length": self.most}
+        before, behind = self.around
+        is_plain = self.long_texts == "cut" and not any(self.around)  # the tokenizer can cut
+        limit = {"truncation": True, "max_length": self.most} if is_plain and self.most else {}
         written = [whole_characters(text) for text in texts]
         found = self.tokenizer(
-            written,
-            return_offsets_mapping=with_offsets,
+            [f"{before}{text}{behind}" for text in written],
+            return_offsets_mapping=with_offsets or not is_plain,
             return_attention_mask=True,
+            verbose=False,  # about texts that are too long: they are taken care of here
             **limit,
         )
         pieces = []
         for row, text in enumerate(written):
             inputs = {name: found[name][row] for name in self.names if name in found}
             # Special positions have offsets (0, 0), so they overlap no word.
-            spans = found["offset_mapping"][row] if with_offsets else []
+            spans = found["offset_mapping"][row] if "offset_mapping" in found else []
             if not inputs["input_ids"]:  # no word and no special position either
                 nothing = {"input_ids": int(self.tokenizer.pad_token_id), "attention_mask": 1}
                 inputs = {name: [nothing.get(name, 0)] for name in inputs}
-                spans = [(0, 0)] if with_offsets else []
+                spans = [(0, 0)] if spans else []
             special = np.full(len(inputs["input_ids"]), SPECIAL)
-            offsets = np.array(spans, np.int64).reshape(-1, 2)
+            # Of a template nothing is left: its pieces are special too.
+            offsets = np.clip(np.array(spans, np.int64).reshape(-1, 2) - len(before), 0, len(text))
             is_cut = bool(found.encodings[row].overflowing)
-            pieces.append(Pieces(text, inputs, special, offsets, is_cut))
+            whole = Pieces(text, inputs, special, offsets, is_cut)
+            pieces.append(whole if is_plain else self._in_windows(whole))
         return pieces
 
+    def _in_windows(self, whole: Pieces) -> Pieces:
+        """As much as the model reads, or all of it in windows."""
+        parts = windows(whole.offsets, self.most)
+        if len(parts) == 1:
+            return whole
+        is_cut = self.long_texts == "cut"
+        first, *further = (
+            Pieces(
+                whole.text,
+                {name: np.take(numbers, part).tolist() for name, numbers in whole.inputs.items()},
+                whole.word_of[part],
+                whole.offsets[part],
+                is_cut,
+            )
+            for part in parts[: 1 if is_cut else None]
+        )
+        return replace(first, further=tuple(further))
+
     def pad(self, some: Sequence[Pieces]) -> PieceBatch:
-        """Texts side by side, padded where the tokenizer pads."""
+        """Windows of texts side by side, padded where the tokenizer pads."""
+        counts = torch.tensor([len(pieces.windows) for pieces in some])
+        text_of = torch.arange(len(some)).repeat_interleave(counts)
+        some = [window for pieces in some for window in pieces.windows]
         longest = max(1, *map(len, some))
         fill = {"input_ids": int(self.tokenizer.pad_token_id)}
         columns = [*some[0].inputs]
@@ -151,7 +234,7 @@ class PieceCutter:
                 rows[name].append([*padding, *numbers] if is_left else [*numbers, *padding])
         tensors = {name: torch.tensor(lines) for name, lines in rows.items()}
         word_of, is_real = tensors.pop("word_of"), tensors.pop("is_real").bool()
-        return PieceBatch(tensors, word_of, is_real)
+        return PieceBatch(tensors, word_of, is_real, text_of)
 
 
 def shortened(pieces: Pieces, is_kept: Bool[ndarray, " words"]) -> str:
@@ -159,6 +242,18 @@ def shortened(pieces: Pieces, is_kept: Bool[ndarray, " words"]) -> str:
     if is_kept.all() and not pieces.is_cut:
         return pieces.text
     return only_words(pieces.text, pieces.offsets, is_kept)
+
+
+def _with_words(pieces: Pieces) -> Pieces:
+    """The same with its words, which all windows have in common."""
+    spans = np.concatenate([window.offsets for window in pieces.windows])
+    word_of, offsets = _words(pieces.text, spans)
+    ends = np.cumsum([len(window) for window in pieces.windows])
+    first, *further = (
+        replace(window, word_of=of_window, offsets=offsets)
+        for window, of_window in zip(pieces.windows, np.split(word_of, ends[:-1]), strict=True)
+    )
+    return replace(first, further=tuple(further))
 
 
 def _words(
