@@ -31,6 +31,7 @@ from heedful.importance.seen import Need
 from heedful.model.classifier import AttentionClassifier
 from heedful.model.decision import decide_many
 from heedful.model.digest import weights_digest
+from heedful.model.outputs import Output
 from heedful.model.precision import Precision, Rounded, in_parts
 from heedful.model.pretrained import PretrainedEncoder
 from heedful.model.randomised import randomised
@@ -250,6 +251,35 @@ class ClassifierSubject(Decides, ShowsStates, KnowsWords):
         with torch.inference_mode():
             logits = decide_many(self.model, trace.hidden, weights)
             return logits.double().softmax(dim=-1).cpu().numpy()
+
+    def decide_at_each_word(self, reading: Reading) -> Float[ndarray, "documents words classes"]:
+        """Probabilities with all weight on one word: what the output makes of its state."""
+        _, trace = reading.inner
+        with torch.inference_mode():
+            logits = self.model.output(trace.hidden.flatten(0, 1))
+        return logits.double().softmax(dim=-1).unflatten(0, trace.hidden.shape[:2]).cpu().numpy()
+
+    def decide_erased(
+        self, reading: Reading, rank: Int[ndarray, "documents words"], most: int
+    ) -> Float[ndarray, "documents most classes"]:
+        """Probabilities with the first weights by rank erased: sums from the last word upwards."""
+        output = self.model.output
+        if not isinstance(output, Output):
+            return super().decide_erased(reading, rank, most)
+        _, trace = reading.inner
+        with torch.inference_mode():
+            scores = (trace.hidden @ output.linear.weight.t()).double().cpu().numpy()
+        weights = np.where(reading.support, reading.weights, 0.0)[..., None]
+        summed = np.concatenate([weights, weights * scores], axis=-1)
+        order = rank.argsort(axis=1)[..., None]
+        from_last = np.take_along_axis(summed, order, axis=1)[:, ::-1].cumsum(axis=1)[:, ::-1]
+        # With as many erased as there are words, nothing is left.
+        left = np.pad(from_last, ((0, 0), (0, 1), (0, 0)))[:, 1 : most + 1]
+        total = left[..., :1]
+        means = np.divide(left[..., 1:], total, out=np.zeros_like(left[..., 1:]), where=total > 0)
+        if output.linear.bias is not None:
+            means = means + output.linear.bias.detach().double().cpu().numpy()
+        return output.logits(torch.from_numpy(means)).softmax(dim=-1).numpy()
 
     def without_evidence(self, reading: Reading) -> Probabilities:
         """Probabilities of a zero context."""
