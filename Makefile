@@ -6,7 +6,7 @@ export HEEDFUL_DATA ?= $(abspath $(wildcard ../shared/data))
 export HEEDFUL_VECTORS ?= $(abspath $(wildcard ../shared/vectors/glove.100d.txt.gz))
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test test-browser test-workers test-slow lint check package docs harden harden-short calibration evidence evidence-page clean
+.PHONY: demo test test-browser test-workers test-slow lint check package docs harden harden-short benchmarks calibration evidence evidence-page clean
 
 demo: .venv/installed
 	$(BIN)/heedful demo
@@ -50,6 +50,10 @@ harden: .venv/installed-dev
 
 harden-short: .venv/installed-dev
 	$(BIN)/python -m tools.harden --share 0.05
+
+# Speed beside Captum, entmax, scipy and plain PyTorch, as one page.
+benchmarks: .venv/installed-dev
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks
 
 # Trains and audits the zoo again (resumable), ships its operating points, and makes the page.
 calibration: .venv/installed

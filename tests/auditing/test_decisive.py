@@ -3,8 +3,11 @@
 import numpy as np
 import pytest
 
+import heedful
 from heedful.auditing.audit import audit
 from heedful.auditing.questions import AuditSettings
+from heedful.auditing.subjects.base import Decides
+from heedful.auditing.subjects.classifier import ClassifierSubject
 from heedful.auditing.subjects.modules.subject import ModuleSubject
 from heedful.calibration.built import BuiltAdapter, BuiltModel
 from heedful.text.datasets.planted import Planted
@@ -55,3 +58,23 @@ def test_how_sure_a_model_is_does_not_change_its_moves_in_log_odds(documents, ga
     )
     assert other.score == pytest.approx(usual.score, abs=1e-9)
     assert other.value == pytest.approx(usual.value * gain / 4, rel=1e-9)
+
+
+@pytest.mark.parametrize("output", ["linear", "mlp"])
+@pytest.mark.parametrize("projection", ["softmax", "sparsemax"])
+def test_shortcuts_decide_as_the_weights_themselves_would(planted, output, projection):
+    classifier = heedful.Classifier(
+        encoder="embedding", embedding_size=4, recipe="standard:epochs=1", output=output,
+        projection=projection,
+    )  # fmt: skip
+    classifier.fit(planted.train.texts, planted.train.labels)
+    subject = ClassifierSubject(classifier.trained_)
+    reading = subject.read([*planted.train.texts[:5], "word", "two words"])
+    rank = np.random.default_rng(0).random(reading.weights.shape).argsort(axis=1)
+    most = reading.weights.shape[1]
+    found = subject.decide_erased(reading, rank, most)
+    np.testing.assert_allclose(
+        found, Decides.decide_erased(subject, reading, rank, most), atol=1e-6
+    )
+    at_words = Decides.decide_at_each_word(subject, reading)
+    np.testing.assert_allclose(subject.decide_at_each_word(reading), at_words, atol=1e-6)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from heedful.counterfactual.adversarial import Adversarial
+from heedful.counterfactual.adversarial import Adversarial, _AMSGrad
 from tests.importance.models import a_batch, a_model
 
 
@@ -143,3 +143,15 @@ def test_whatever_decides_is_searched_through_alike():
         *own, batch.is_token, rng(),
     )  # fmt: skip
     torch.testing.assert_close(found, search(model, trace, batch, rng()))
+
+
+def test_steps_are_those_of_pytorchs_adam():
+    start, gradients = torch.randn(3, 4, 5), torch.randn(6, 3, 4, 5)
+    ours, theirs = start.clone(), start.clone()
+    step = _AMSGrad(ours, 0.05)
+    optimizer = torch.optim.Adam([theirs], lr=0.05, amsgrad=True)
+    for gradient in gradients:
+        step(gradient)
+        theirs.grad = gradient
+        optimizer.step()
+    torch.testing.assert_close(ours, theirs)

@@ -2,7 +2,9 @@ import numpy as np
 import pytest
 import torch
 
-from heedful.model.word_subsets import logits_of_kept
+from heedful.model import word_subsets
+from heedful.model.shared_steps import beginnings
+from heedful.model.word_subsets import logits_of_kept, logits_of_shortened
 from tests.importance.models import a_batch, a_model
 
 MODELS = [
@@ -38,3 +40,33 @@ def test_a_text_of_which_nothing_is_kept_is_read_like_an_empty_one():
         found = logits_of_kept(model, a_batch(4, 2), np.array([0, 1]), nothing)
         torch.testing.assert_close(found[0], found[1])
         assert found.isfinite().all()
+
+
+@pytest.mark.parametrize("output", ["linear", "mlp"])
+@pytest.mark.parametrize("rows_at_once", [7, 400])
+def test_variants_that_share_beginnings_are_read_as_if_each_were_alone(
+    output, rows_at_once, monkeypatch
+):
+    monkeypatch.setattr(word_subsets, "ROWS_AT_ONCE", rows_at_once)
+    model, batch = a_model(encoder="bilstm:hidden_size=4", output=output), a_batch(9, 5, 3)
+    rng = np.random.default_rng(0)
+    document = rng.integers(0, 3, 60)
+    is_kept = rng.random((60, 9)) < rng.random((60, 1))
+    is_kept[10:20] = is_kept[0]  # asked for again
+    is_kept &= batch.is_token.numpy()[document]
+    is_kept[is_kept.sum(axis=1) == 0, 0] = True
+    found = logits_of_kept(model, batch, document, is_kept)
+    with torch.no_grad():
+        expected = logits_of_shortened(model, batch, document, is_kept)
+    torch.testing.assert_close(found, expected)
+
+
+def test_each_different_beginning_is_one_node():
+    document = np.array([0, 0, 0, 1])
+    is_kept = np.array([[1, 1, 0, 1], [1, 1, 1, 0], [1, 1, 0, 1], [1, 1, 0, 1]], dtype=bool)
+    found = beginnings(document, is_kept)
+    # of document 0: a, ab, abc, abd; of document 1 as many as it has words
+    assert found.total == 4 + 3
+    ends = beginnings(document, is_kept, is_backwards=True)
+    assert ends.total == 6 + 3  # of document 0: d, db, dba, c, cb, cba
+    assert found.node[0].tolist() == found.node[2].tolist() != found.node[3].tolist()

@@ -219,7 +219,7 @@ def test_a_model_that_changes_is_read_again(folder, tmp_path):
 def test_what_cannot_be_served_is_refused_at_once(folder, tmp_path):
     with pytest.raises(UsageError, match=r"no such folder: /nowhere"):
         Store.open(["hf:/nowhere"])
-    with pytest.raises(UsageError, match=r"--readout goes with hf:FOLDER_OR_NAME"):
+    with pytest.raises(UsageError, match=r"--readout needs hf:FOLDER_OR_NAME"):
         Store.open([folder / "healed"], readouts=["rollout"])
     with pytest.raises(UsageError, match=r"no readout named 'rolout'. Did you mean 'rollout'?"):
         Store.open([f"hf:{folder / 'tiny'}"], readouts=["rolout"])

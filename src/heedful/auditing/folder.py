@@ -2,6 +2,7 @@
 
     request.json    what is asked of which model, written when the audit begins; it stays
     parts/          what has been measured; gone once the audit is saved
+    shares/         which worker did what; likewise
     twins/          models trained for a deep audit
     audit.json      the audit
 
@@ -46,7 +47,8 @@ class AuditFolder:
     @property
     def is_begun(self) -> bool:
         """Whether an audit was begun here and not finished."""
-        return not self.is_done and any(map(self._has, (runs.PARTS, runs.REQUEST, runs.TWINS)))
+        begun = (runs.PARTS, runs.REQUEST, runs.TWINS, runs.SHARES)
+        return not self.is_done and any(map(self._has, begun))
 
     def _has(self, name: str) -> bool:
         """Whether there is such a file in the folder, or in that of a reading."""

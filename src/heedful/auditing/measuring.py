@@ -27,7 +27,8 @@ from heedful.auditing.subjects.retrained import Twins
 from heedful.auditing.time_budget import SHOWN, SHOWN_OF_SLOW, Ending, TimeBudget, measured_slowness
 from heedful.auditing.verdict import FEWEST
 from heedful.auditing.word_effects import WordEffects
-from heedful.errors import DataError
+from heedful.errors import DataError, EnvironmentFailure
+from heedful.model.precision import is_broken_device
 from heedful.text.documents import Document, Documents, words_in_spans
 
 IN_WINDOWS = "in_windows"  # 1 for as many documents as were; only of subjects that read so
@@ -138,7 +139,12 @@ class Measuring:
         """What all questions find in a group, kept from before or measured now."""
         group, part = self.groups[number], self.store.get(number)
         if part is None or not np.array_equal(part[BASE].columns.get("place", ()), group):
-            part = _measure_group(self, group, number)
+            try:
+                part = _measure_group(self, group, number)
+            except RuntimeError as error:
+                if not is_broken_device(error):
+                    raise
+                raise EnvironmentFailure(_of_broken_device(error)) from error
             self.store.put(number, part)
             self.measured.append(number)
         return part
@@ -262,6 +268,15 @@ def _measure_group(measuring: Measuring, group: Group, number: int) -> Part:
         )
         part[question.name] = question.measure(chunk)
     return part
+
+
+def _of_broken_device(error: Exception) -> str:
+    said = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+    return (
+        f"the device failed while documents were measured: {said}. What was measured before is "
+        "kept in the folder of the audit, if it has one: --resume continues there, with --device "
+        "cpu if the device does not come back."
+    )
 
 
 def _base(subject: Subject, reading: Reading, documents: Documents) -> Measured:

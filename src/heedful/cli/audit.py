@@ -81,6 +81,18 @@ def audit(
         float | None,
         typer.Option(help="With --deep: memory limit of all trainings together, in GiB."),
     ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(help="Measure documents in so many processes, one thread each (needs -o)."),
+    ] = None,
+    on: Annotated[
+        str | None,
+        typer.Option(help="Where workers run. local: processes here (default). ray: a cluster."),
+    ] = None,
+    address: Annotated[
+        str | None,
+        typer.Option(help="With --on ray: that cluster, or auto. Default: one is started here."),
+    ] = None,
     readout: Annotated[
         list[str] | None,
         typer.Option(help="With hf: how to read attention (heedful list readouts); repeatable."),
@@ -127,19 +139,19 @@ def audit(
     from heedful.auditing.questions import AuditSettings
     from heedful.auditing.results import Audit
     from heedful.auditing.run_audit import AuditPlan, prepare_audit
-    from heedful.auditing.subjects.base import Judge
+    from heedful.auditing.shares import Source, clear_shares
     from heedful.auditing.subjects.classifier import ClassifierSubject
-    from heedful.auditing.subjects.other_model import OriginalJudge, TrainedJudge
+    from heedful.auditing.subjects.other_model import judge_named
     from heedful.cli import show
     from heedful.cli.audit_hf import audit_transformer, refuse_options
     from heedful.cli.audit_input import documents_to_audit, enter
     from heedful.cli.deep import Deep
     from heedful.cli.models import transformer_source
+    from heedful.cli.workers import Shared, judge_place
     from heedful.config import at_least, check, seconds_in
     from heedful.errors import UsageError
     from heedful.model.hub import HF
     from heedful.model.precision import Precision
-    from heedful.runs import ORIGINAL
     from heedful.training.recipe import recipes
     from heedful.training.trained import Trained
 
@@ -153,11 +165,18 @@ def audit(
     if given.names and ask is not None and "telling" not in ask:
         raise UsageError("--attributions are judged by the question telling: add --ask telling.")
     source = transformer_source(run, template, label_words, long_texts)
+    shared = Shared.checked(
+        on, workers, address, output, budget,
+        Source(
+            str(Path(run).absolute()), judge_place(judge), judge,
+            tuple(str(path.absolute()) for path in attributions or ()), device, exactness,
+        ),
+    )  # fmt: skip
     if source is not None:
         refuse_options(
             {
                 "--include-trained": include_trained, "--judge": judge != "self",
-                "--cores": cores, "--memory": memory,
+                "--cores": cores, "--memory": memory, "--workers": workers, "--on": on,
             }
         )  # fmt: skip
         audit_transformer(
@@ -172,11 +191,7 @@ def audit(
     if readout is not None or heads:
         raise UsageError(f"--readout and --heads need {HF}FOLDER_OR_NAME.")
     trained = Trained.load(run, device)
-    of_judge: Judge | None = None
-    if judge == ORIGINAL and trained.original is not None:
-        of_judge = OriginalJudge(trained.original)
-    elif judge != "self":
-        of_judge = TrainedJudge(Trained.load(judge, device), trained.classes)
+    of_judge = judge_named(judge, trained, device)
     found, rationale_words = documents_to_audit(data, text, label, data_dir)
     found = trained.with_own_labels(found)
     settings = AuditSettings(seed=seed, tolerate=tolerate, rationale_words=rationale_words)
@@ -225,6 +240,8 @@ def audit(
         show.note(f"{output} is finished already; nothing to do.")
         _report(Audit.load(place.path), output, json, fail_on)
         return
+    if shared is not None and output is not None:
+        shared.measure(prepared, output, quiet)
     with show.DocumentBar(prepared.total, is_shown=not quiet, seconds=seconds) as bar:
         result = prepared.run(bar, is_written=output is not None)
     for sentence in result.about.get("notes", ()) if not quiet else ():
@@ -232,6 +249,7 @@ def audit(
     if output is not None:
         result.save(output)
         prepared.clear()
+        clear_shares(output)
     _report(result, output, json, fail_on)
 
 

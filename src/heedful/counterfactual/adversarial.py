@@ -88,11 +88,10 @@ class Adversarial:
         # No weight goes to padding, so no gradient either: its scores stay where they are.
         start = start.masked_fill(~is_word, torch.finfo(start.dtype).min / 4)
         scores = start.permute(1, 2, 0).contiguous()
-        optimizer = torch.optim.Adam([scores], lr=self.learning_rate, amsgrad=True, fused=True)
+        step = _AMSGrad(scores, self.learning_rate)
         for _ in range(self.steps):
             check_interrupted()
-            scores.grad = slope(scores)
-            optimizer.step()
+            step(slope(scores))
         return softmax(scores.permute(2, 0, 1), is_word)
 
     def objective(
@@ -149,6 +148,27 @@ def _by_autograd(
             return torch.autograd.grad(total, scores)[0]
 
     return slope
+
+
+class _AMSGrad:
+    """`torch.optim.Adam(amsgrad=True, fused=True)` of one tensor.
+
+    PyTorch's class imports its compiler on first use, which takes longer than a whole search.
+    """
+
+    def __init__(self, values: Tensor, learning_rate: float) -> None:
+        self.values, self.learning_rate = values, learning_rate
+        self.mean, self.square, self.largest = (torch.zeros_like(values) for _ in range(3))
+        self.count = torch.zeros((), dtype=torch.float32, device=values.device)
+
+    def __call__(self, gradient: Tensor) -> None:
+        """One step down, written over the values."""
+        self.count += 1
+        torch._fused_adam_(
+            [self.values], [gradient], [self.mean], [self.square], [self.largest], [self.count],
+            lr=self.learning_rate, beta1=0.9, beta2=0.999, weight_decay=0.0, eps=1e-8,
+            amsgrad=True, maximize=False,
+        )  # fmt: skip
 
 
 class _Slope:

@@ -10,18 +10,15 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from heedful.interruption import check_interrupted
-from heedful.model.alignments import KeyScores
 from heedful.model.classifier import AttentionClassifier
 from heedful.model.layers import Recurrent, WithSkip, turn_round
-from heedful.model.outputs import Output
 from heedful.model.recurrence import steps_of
+from heedful.model.sight import Sight, has_sight
 
 Embedded = Float[Tensor, "batch tokens embedding"]
 Hidden = Float[Tensor, "batch tokens hidden"]
 IsToken = Bool[Tensor, "batch tokens"]
 Logits = Float[Tensor, "batch tokens classes"]
-Inner = Float[Tensor, "*rows inner"]
-Views = Float[Tensor, "*rows views"]
 Pairs = Float[Tensor, "batch deleted tokens views"]
 ROWS_AT_ONCE = 1600  # shortened texts that travel together, so that their gates fit into a cache
 
@@ -29,8 +26,7 @@ ROWS_AT_ONCE = 1600  # shortened texts that travel together, so that their gates
 def recurrent_part(model: AttentionClassifier) -> Recurrent | None:
     """The recurrent encoder whose states can be taken up again, if the model has one."""
     encoder = model.encoder.inner if isinstance(model.encoder, WithSkip) else model.encoder
-    is_known = isinstance(model.output, Output) and isinstance(model.alignment, KeyScores)
-    return encoder if isinstance(encoder, Recurrent) and is_known else None
+    return encoder if isinstance(encoder, Recurrent) and has_sight(model) else None
 
 
 @torch.no_grad()
@@ -50,7 +46,7 @@ def _logits_of_few(
     """The same for documents that are taken at once; zero behind the longest."""
     width, longest = is_token.shape[1], max(1, int(is_token.sum(dim=1).max()))
     embedded, is_token = embedded[:, :longest], is_token[:, :longest]
-    sight = _Sight(model)
+    sight = Sight(model)
     if encoder.backwards is None:
         after, before = _one_way(encoder.forwards, sight, embedded)
     else:
@@ -64,40 +60,7 @@ def _logits_of_few(
     return nn.functional.pad(logits, (0, 0, 0, width - longest))
 
 
-class _Sight:
-    """What attention and the output see of a state: its score, and its part in each output.
-
-    Both begin with a linear map of the state. The map of a state is the sum of its parts' maps, so
-    what a deletion leaves unchanged is mapped once for each place, not once for each deleted word.
-    """
-
-    def __init__(self, model: AttentionClassifier) -> None:
-        assert isinstance(model.output, Output)  # `recurrent_part` has seen to both
-        assert isinstance(model.alignment, KeyScores)
-        self.encoder, self.alignment, self.output = model.encoder, model.alignment, model.output
-        key_weight, key_bias = model.alignment.first_stage()
-        output_weight = model.output.linear.weight
-        self.weight = torch.cat([key_weight, output_weight])
-        self.bias = nn.functional.pad(key_bias, (0, len(output_weight)))  # `decide` adds the other
-        self.inner_size, self.views = len(key_weight), 1 + len(output_weight)
-
-    def inner(self, state: Hidden, own: Embedded) -> Float[Tensor, "batch tokens inner"]:
-        """The linear map of states whose words' embeddings are `own`."""
-        joined = self.encoder.join(state, own) if isinstance(self.encoder, WithSkip) else state
-        return nn.functional.linear(joined, self.weight, self.bias)
-
-    def __call__(self, inner: Inner) -> Views:
-        """Attention score, then outputs without their bias."""
-        keys, outputs = inner.tensor_split([self.inner_size], dim=-1)
-        return torch.cat([self.alignment.second_stage(keys).unsqueeze(-1), outputs], dim=-1)
-
-    def decide(self, outputs: Float[Tensor, "*rows outputs"]) -> Float[Tensor, "*rows classes"]:
-        """Logits from outputs that attention has summed up."""
-        bias = self.output.linear.bias
-        return self.output.logits(outputs if bias is None else outputs + bias)
-
-
-def _one_way(layer: nn.Module, sight: _Sight, embedded: Embedded) -> tuple[Pairs, Pairs]:
+def _one_way(layer: nn.Module, sight: Sight, embedded: Embedded) -> tuple[Pairs, Pairs]:
     """Views at places after and before each deleted word, read from left to right only."""
     hidden = layer(embedded)[0]
     own = sight.inner(torch.zeros_like(hidden), embedded)
@@ -106,7 +69,7 @@ def _one_way(layer: nn.Module, sight: _Sight, embedded: Embedded) -> tuple[Pairs
 
 
 def _both_ways(
-    layers: tuple[nn.Module, nn.Module], sight: _Sight, embedded: Embedded, is_token: IsToken
+    layers: tuple[nn.Module, nn.Module], sight: Sight, embedded: Embedded, is_token: IsToken
 ) -> tuple[Pairs, Pairs]:
     """Views at places after and before each deleted word, where one direction has changed."""
     forwards, backwards = layers
@@ -122,7 +85,7 @@ def _both_ways(
 
 def _behind(
     layer: nn.Module,
-    sight: _Sight,
+    sight: Sight,
     weight: Float[Tensor, "inner hidden"],
     inputs: Embedded,
     unchanged: Float[Tensor, "batch tokens inner"],

@@ -21,6 +21,8 @@ Result = TypeVar("Result")
 Precision = Literal["auto", "fp32"]
 
 SHORT_OF_MEMORY = ("out of memory", "can't allocate memory")  # on a GPU, on a CPU
+# How PyTorch and the libraries under it name a GPU that no longer answers.
+BROKEN_DEVICE = ("cuda error", "cublas_status", "cudnn_status", "cudnn error", "hip error")
 SMALLER_BATCHES = "memory was low, so some texts were read in smaller batches"
 CHECKED = 64  # texts that are read both ways
 LARGEST_MEAN_ERROR = 2e-3  # of their probabilities, for bf16 to be used
@@ -68,6 +70,19 @@ class Rounded:
         )
 
 
+def is_short_of_memory(error: Exception) -> bool:
+    """Whether memory ran out, on a GPU or a CPU: half of the texts may still fit."""
+    is_named = any(words in str(error).lower() for words in SHORT_OF_MEMORY)
+    is_said = isinstance(error, RuntimeError) and is_named
+    return is_said or isinstance(error, torch.OutOfMemoryError)
+
+
+def is_broken_device(error: Exception) -> bool:
+    """Whether a GPU failed as a whole: whatever is asked of it in this process fails now."""
+    is_named = any(words in str(error).lower() for words in BROKEN_DEVICE)
+    return isinstance(error, RuntimeError) and is_named and not is_short_of_memory(error)
+
+
 def in_parts(
     rows: Rows, run: Callable[[Rows], Result], tell: Callable[[str], None] = lambda note: None
 ) -> list[Result]:
@@ -75,7 +90,7 @@ def in_parts(
     try:
         return [run(rows)]
     except RuntimeError as error:
-        if len(rows) < 2 or not any(words in str(error).lower() for words in SHORT_OF_MEMORY):
+        if len(rows) < 2 or not is_short_of_memory(error):
             raise
     tell(SMALLER_BATCHES)
     if torch.cuda.is_available():

@@ -2,11 +2,13 @@
 
 A projection takes scores and `is_token` and gives weights that are at least 0, sum to 1 over real
 tokens and are exactly 0 elsewhere. A row without any token gets only zeros. All can be
-differentiated twice.
+differentiated twice. On a GPU, `heedful.model.sparse_kernels` has the sparse ones as kernels.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -38,7 +40,7 @@ def sparsemax(scores: Scores, is_token: IsToken) -> Weights:
 
     weights = max(scores - threshold, 0),  threshold chosen so that the weights sum to 1
     """
-    return _Sparsemax.apply(scores, is_token, 1.0)  # type: ignore[no-untyped-call]
+    return _sparsemax(scores, is_token, 1.0)
 
 
 @projections.register("sparsegen")
@@ -57,7 +59,7 @@ class Sparsegen:
 
     def __call__(self, scores: Scores, is_token: IsToken) -> Weights:
         """The weights; see the class."""
-        return _Sparsemax.apply(scores, is_token, 1 / (1 - self.sparsity))  # type: ignore[no-untyped-call]
+        return _sparsemax(scores, is_token, 1 / (1 - self.sparsity))
 
 
 @projections.register("entmax")
@@ -66,6 +68,8 @@ def entmax(scores: Scores, is_token: IsToken) -> Weights:
 
     weights = max(scores / 2 - threshold, 0) ** 2
     """
+    if (kernels := _kernels_for(scores)) is not None:
+        return kernels.entmax(scores, is_token)
     halved = _blank_masked(scores, is_token) / 2
     in_support = _entmax_support(halved.detach(), is_token)
     support_size = in_support.sum(dim=-1, keepdim=True).clamp(min=1)
@@ -117,6 +121,28 @@ def _blank_masked(scores: Scores, is_token: IsToken) -> Scores:
 def _lowest(scores: Scores) -> float:
     """A score for what is no token; finite, so that an empty row gives no NaN."""
     return torch.finfo(scores.dtype).min / 4
+
+
+def _sparsemax(scores: Scores, is_token: IsToken, stretch: float) -> Weights:
+    """Sparsemax of `stretch * scores`."""
+    if (kernels := _kernels_for(scores)) is not None:
+        return kernels.sparsemax(scores, is_token, stretch)
+    return _Sparsemax.apply(scores, is_token, stretch)  # type: ignore[no-untyped-call]
+
+
+def _kernels_for(scores: Scores) -> ModuleType | None:
+    """Kernels that read and write each row once, where they can run: on a GPU, with Triton."""
+    kernels = _kernels() if scores.is_cuda else None
+    return kernels if kernels is not None and kernels.can_project(scores) else None
+
+
+@cache
+def _kernels() -> ModuleType | None:
+    try:
+        from heedful.model import sparse_kernels
+    except ImportError:
+        return None
+    return sparse_kernels
 
 
 class _Sparsemax(torch.autograd.Function):

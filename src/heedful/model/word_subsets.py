@@ -1,29 +1,32 @@
 """Logits of texts of which only some words are kept: what erasure asks for, many times per text.
 
 context-free encoder     states stay; only the weights over the kept words are projected again
-recurrent encoder, CPU   products of the inputs are taken once per text and picked from; a step is
-                         taken by those variants that have a word there, so there is no padding
+recurrent encoder, CPU   products of the inputs are taken once per text and picked from; variants
+                         that begin alike share the states of their beginning
 anything else            all shortened texts in packed batches
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 from numpy import ndarray
-from torch import Tensor, nn
+from torch import Tensor
 
 from heedful.interruption import check_interrupted
 from heedful.model.classifier import AttentionClassifier, TextClassifier
 from heedful.model.layers import Recurrent, TokenWise
 from heedful.model.precision import in_parts
 from heedful.model.recurrence import steps_of
+from heedful.model.shared_steps import beginnings, states_of
+from heedful.model.sight import Sight, has_sight
 from heedful.text.batching import Batch
 
 Rows = Int[ndarray, " variants"]
 IsKept = Bool[ndarray, "variants tokens"]
 Logits = Float[Tensor, "variants classes"]
+StatesOfOneWay = tuple[Float[Tensor, "_ hidden"], Int[Tensor, "variants width"]]
 CELLS_AT_ONCE = 2**22  # weights of variants that are held together
 TOKENS_AT_ONCE = {"cpu": 16_384, "cuda": 262_144}  # of shortened texts that are read together
 ROWS_AT_ONCE = 400  # variants that a recurrent layer reads together: their gates stay in the cache
@@ -76,58 +79,68 @@ def _from_new_weights(
 def _from_steps(
     model: AttentionClassifier, encoder: Recurrent, batch: Batch, document: Rows, is_kept: IsKept
 ) -> Logits:
+    """Texts that begin alike share the states of their beginnings, and of ends likewise."""
     embedded = model.embed(batch)
     layers = [layer for layer in (encoder.forwards, encoder.backwards) if layer is not None]
     products = [steps_of(layer).products(embedded).flatten(0, 1) for layer in layers]
+    look = _Views(model) if has_sight(model) else _States(model)
     chunks = []
-    order = np.argsort(-is_kept.sum(axis=1), kind="stable")
+    order = np.argsort(document, kind="stable")
     for some in np.split(order, range(ROWS_AT_ONCE, len(order), ROWS_AT_ONCE)):
-        words, lengths = _places(document[some], is_kept[some])
-        places = torch.arange(words.shape[1])
-        is_token = places < lengths.unsqueeze(1)
-        hidden = embedded.new_zeros(*words.shape, encoder.output_size)
-        ways = hidden.chunk(len(layers), dim=-1)
-        _run(layers[0], products[0], words, lengths, ways[0])
-        if encoder.backwards is not None:
-            _run(layers[1], products[1], words, lengths, ways[1], is_backwards=True)
-        weights = model.project(model.alignment(hidden, None), is_token)
-        chunks.append(model.decide(hidden, weights))
+        states = []
+        lengths = torch.from_numpy(is_kept[some].sum(axis=1))
+        for number, (layer, product) in enumerate(zip(layers, products, strict=True)):
+            found = beginnings(document[some], is_kept[some], is_backwards=number == 1)
+            node = found.node if number == 0 else _turned(found.node, lengths)
+            states.append((states_of(layer, product, found), node))
+        is_token = torch.arange(node.shape[1]) < lengths.unsqueeze(1)
+        chunks.append(look(states, is_token))
     return torch.cat(chunks)[torch.from_numpy(np.argsort(order))]
 
 
-def _places(
-    document: Rows, is_kept: IsKept
-) -> tuple[Int[Tensor, "variants width"], Int[Tensor, " variants"]]:
-    """The kept words of each variant as places in the flattened batch, and how many there are."""
-    lengths = is_kept.sum(axis=1)
-    row, place = np.nonzero(is_kept)
-    column = np.arange(len(place)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    words = np.zeros((len(document), max(1, int(lengths.max(initial=0)))), dtype=np.int64)
-    words[row, column] = document[row] * is_kept.shape[1] + place
-    return torch.from_numpy(words), torch.from_numpy(lengths)
+def _turned(
+    node: Int[Tensor, "variants width"], lengths: Int[Tensor, " variants"]
+) -> Int[Tensor, "variants width"]:
+    """What belongs to the words of texts read backwards, in the order of the texts."""
+    places = (lengths.unsqueeze(1) - 1 - torch.arange(node.shape[1])).clamp(min=0)
+    return node.gather(1, places)
 
 
-def _run(
-    layer: nn.Module,
-    products: Float[Tensor, "places gates"],
-    words: Int[Tensor, "variants width"],
-    lengths: Int[Tensor, " variants"],
-    hidden: Float[Tensor, "variants width hidden"],
-    *,
-    is_backwards: bool = False,
-) -> None:
-    """Write the states of a layer over words whose products are picked; longest variants first."""
-    steps = steps_of(layer)
-    variants, width = words.shape
-    state = tuple(products.new_zeros(variants, steps.hidden_size) for _ in range(steps.parts))
-    rows = torch.arange(variants)
-    for step in range(width):
-        check_interrupted()
-        count = int((lengths > step).sum())
-        places = lengths[:count] - 1 - step if is_backwards else torch.full((count,), step)
-        going = tuple(part[:count] for part in state)
-        steps.advance(products[words[rows[:count], places]], going)
-        hidden[rows[:count], places] = going[0]
+class _States:
+    """Logits from whole states: any alignment and output."""
+
+    def __init__(self, model: AttentionClassifier) -> None:
+        self.model = model
+
+    def __call__(
+        self, states: Sequence[StatesOfOneWay], is_token: Bool[Tensor, "variants width"]
+    ) -> Logits:
+        """Logits of variants from the states of each way and where each word's stands."""
+        hidden = torch.cat([hidden[node] for hidden, node in states], dim=-1)
+        weights = self.model.project(self.model.alignment(hidden, None), is_token)
+        return self.model.decide(hidden, weights)
+
+
+class _Views:
+    """The same through what attention and output see: a state's part in it is found once."""
+
+    def __init__(self, model: AttentionClassifier) -> None:
+        self.model, self.sight = model, Sight(model)
+
+    def __call__(
+        self, states: Sequence[StatesOfOneWay], is_token: Bool[Tensor, "variants width"]
+    ) -> Logits:
+        """Logits of variants from the states of each way and where each word's stands."""
+        sight, start = self.sight, 0
+        inner = sight.bias.expand(int(is_token.sum()), -1)
+        for hidden, node in states:
+            part = hidden @ sight.weight[:, start : start + hidden.shape[1]].t()
+            inner = part[node[is_token]].add_(inner)
+            start += hidden.shape[1]
+        views = inner.new_zeros(*is_token.shape, sight.views)
+        views[is_token] = sight(inner)
+        weights = self.model.project(views[..., 0], is_token)
+        return sight.decide((weights.unsqueeze(-2) @ views[..., 1:]).squeeze(-2))
 
 
 def logits_of_shortened(

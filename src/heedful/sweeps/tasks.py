@@ -12,12 +12,12 @@ from typing import Any
 from heedful import runs
 from heedful.analysis.instruments import analyses
 from heedful.analysis.instruments.base import OfAttention, OfHistory, OfRun
-from heedful.auditing.progress import AuditWatcher
 from heedful.auditing.run_audit import AuditPlan, PreparedAudit, new_documents, prepare_audit
+from heedful.auditing.shares import TellingAudit
 from heedful.auditing.subjects.classifier import ClassifierSubject
 from heedful.auditing.subjects.other_model import TrainedJudge
 from heedful.auditing.subjects.retrained import load_twins
-from heedful.errors import ConfigError, counted
+from heedful.errors import ConfigError
 from heedful.jobs.job import Tell
 from heedful.jobs.training import train_run
 from heedful.runs import RunFolder
@@ -154,16 +154,3 @@ def _prepared(
 def _around(folder: Path, run: str) -> Path:
     """The run that an audit's folder stands in."""
     return next(place for place in folder.parents if place.name == run)
-
-
-class TellingAudit(AuditWatcher):
-    """Passes on how far the audit is."""
-
-    def __init__(self, tell: Tell, total: int) -> None:
-        self.tell, self.total, self.done = tell, total, 0
-
-    def advance(self, documents: int) -> None:
-        """So many more documents."""
-        self.done += documents
-        share = self.done / self.total
-        self.tell(share, f"audited {self.done:,} of {counted(self.total, 'document')}")

@@ -158,7 +158,7 @@ class Store:
         others = list(dict.fromkeys(str(p) for p in paths if str(p).startswith(HF)))
         folders = [Path(path) for path in paths if not str(path).startswith(HF)]
         if readouts and not others:
-            raise UsageError(f"--readout goes with {HF}FOLDER_OR_NAME.")
+            raise UsageError(f"--readout needs {HF}FOLDER_OR_NAME.")
         given = {path.resolve() for path in folders}
         found = list(dict.fromkeys(folder for path in folders for folder in _folders(path)))
         of_runs = [folder for folder in found if RunFolder(folder).is_begun]

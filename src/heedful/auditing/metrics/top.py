@@ -48,9 +48,13 @@ def choose_top(
     values: Rows, is_token: IsToken, k: Int[ndarray, " examples"]
 ) -> Bool[ndarray, "examples tokens"]:
     """The k highest tokens of each row; of tied ones, those that come first in the text."""
+    return ranks(values, is_token) < np.minimum(k, is_token.sum(axis=-1))[:, None]
+
+
+def ranks(values: Rows, is_token: IsToken) -> Int[ndarray, "examples tokens"]:
+    """0 for the highest token of each row, and so on; of tied ones the first has the lower rank."""
     # NaN sorts behind everything, so padding never gets in.
     order = np.argsort(np.where(is_token, -values, np.nan), axis=-1, kind="stable")
-    is_chosen = np.zeros(values.shape, dtype=bool)
-    in_order = np.arange(values.shape[1]) < np.minimum(k, is_token.sum(axis=-1))[:, None]
-    np.put_along_axis(is_chosen, order, in_order, axis=-1)
-    return is_chosen
+    places = np.empty(values.shape, dtype=np.int64)
+    np.put_along_axis(places, order, np.arange(values.shape[1])[None], axis=-1)
+    return places

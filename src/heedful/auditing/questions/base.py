@@ -52,7 +52,7 @@ class AuditSettings:
     epsilon: float = 0.05  # how far an adversary may move the prediction
     search: Adversarial = field(default_factory=Adversarial)
     short_search: Adversarial = SHORT_SEARCH  # where each step takes a pass through the model
-    sampled_documents: int = 300  # for what is costly: greedy erasure, influence, short searches
+    sampled_documents: int = 300  # for what is costly: greedy erasure, influence, adversaries
     replaced_documents: int = 100  # whose pictures are also judged with words replaced
     greedy_words: int = 10  # that greedy erasure deletes
     greedy_candidates: int = 20  # words of most leave-one-out importance that it chooses among

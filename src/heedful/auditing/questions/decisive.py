@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from numpy import ndarray
 
 from heedful.auditing.audit_tests import AuditTest
@@ -80,8 +80,7 @@ class Decisive(Question):
         moved = subject.decide(reading, permuted)
         even = subject.otherwise(reading, uniform, seed)
         documents, words = reading.weights.shape
-        one_hot = np.broadcast_to(np.eye(words), (documents, words, words))
-        at_one_word = reading.moved(subject.decide(reading, one_hot))
+        at_one_word = reading.moved(subject.decide_at_each_word(reading))
         nothing = subject.without_evidence(reading)[:, None]
         draws = group.rng.random((settings.flip_draws, documents, words))
         flips = [_share_to_flip(subject, reading, draw) for draw in draws]
@@ -180,8 +179,7 @@ def _share_to_flip(
     support = reading.support
     rank = np.where(support, -order_by, np.inf).argsort(axis=1, kind="stable").argsort(axis=1)
     steps = np.arange(1, max(2, int(support.sum(axis=1).max(initial=1))))
-    is_left = (rank[:, None] >= steps[:, None]) & support[:, None]
-    decisions = subject.decide(reading, _renormalised(reading, is_left)).argmax(axis=-1)
+    decisions = subject.decide_erased(reading, rank, len(steps)).argmax(axis=-1)
     size = support.sum(axis=1, keepdims=True)
     is_real = steps < size  # something must be left to decide with
     is_flipped = (decisions != reading.prediction[:, None]) & is_real
@@ -200,7 +198,7 @@ def _one_weight_erased(
     other = np.where(others, draw, -np.inf).argmax(axis=1)
     is_left = np.repeat(support[:, None], 2, axis=1)
     is_left[rows, 0, top] = is_left[rows, 1, other] = False
-    probabilities = subject.decide(reading, _renormalised(reading, is_left))
+    probabilities = subject.decide(reading, reading.renormalised(is_left))
     columns = {}
     is_asked = others.any(axis=1)  # with one weight there is no other to erase
     for place, name in enumerate(("top", "other")):
@@ -210,15 +208,6 @@ def _one_weight_erased(
         columns[f"{name}_erased_flips"] = np.where(is_asked, flipped, np.nan)
         columns[f"{name}_erased_jsd"] = np.where(is_asked, distance, np.nan)
     return columns
-
-
-def _renormalised(
-    reading: Reading, is_left: Bool[ndarray, "documents steps words"]
-) -> Float[ndarray, "documents steps words"]:
-    """The shown weights with some erased and the rest sharing out what they had."""
-    weights = reading.weights[:, None] * is_left
-    total = weights.sum(axis=-1, keepdims=True)
-    return np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)
 
 
 def _flip_table(columns: Columns) -> Table:

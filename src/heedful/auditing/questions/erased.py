@@ -29,7 +29,7 @@ FALL = "fall"  # of the log-odds of a decision
 BEST_OF = ("leave-one-out", "gradient-x-input", "contribution", "decomposition")
 GREEDY, BEAM, WORST = "greedy erasure", "beam search", "worst order"
 CANDIDATES = (ATTENTION, ALONE, *BEST_OF, GREEDY, BEAM)  # for the best ranking of a document
-RANKINGS = "20 random rankings of all words"
+RANKINGS = "20 random rankings of all words (10 beyond the sample for costly measures)"
 TESTS = {
     name: AuditTest(
         name, metrics[name].better, paper, RANKINGS,

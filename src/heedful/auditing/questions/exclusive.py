@@ -72,8 +72,7 @@ class Exclusive(Question):
             "right_farthest": np.full(len(reading.texts), np.nan),
             "max_jsd": max_js_divergence(reading.weights, reading.is_token),
         }
-        everyone = np.ones_like(group.is_sampled)
-        rows = np.flatnonzero(group.is_sampled if subject.decides_slowly else everyone)
+        rows = np.flatnonzero(group.is_sampled)
         if len(rows):
             looked_at = group.reading_of(rows)
             found = subject.otherwise(looked_at, settings.search_in(subject), group.seed)

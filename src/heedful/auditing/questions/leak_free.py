@@ -1,6 +1,7 @@
 """Can the label be read off the weights alone, or off the words that they choose?"""
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from zlib import crc32
 
 import numpy as np
@@ -127,6 +128,7 @@ def _not_asked(found: Findings, reason: str) -> Conclusion:
     return Conclusion(evidence={"facts": (why, *_gap(found))})
 
 
+@lru_cache(2**16)
 def _number(word: str) -> int:
     """The same for the same word; half a surrogate pair has one too."""
     return crc32(word.lower().encode("utf-8", "surrogatepass"))

@@ -6,7 +6,7 @@ Each document's *picture* is judged by itself (`heedful.auditing.pictures`). Whe
 ranking hardly moves the decision, no words carry it: the document is *silent*.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -125,12 +125,12 @@ class Telling(Question):
         deleting = Deleting(numbers, best)
         # What random rankings need not be asked for is left out: most of the cost is theirs.
         of_draws = erasure_tests(group, everyone, at_random[:FALL_DRAWS], deleting.counted_numbers)
-        of_draws += erasure_tests(group, everyone, at_random[FALL_DRAWS:])
-        floor = np.mean([fall for fall, _ in of_draws[:FALL_DRAWS]], axis=0)
+        floor = np.mean([fall for fall, _ in of_draws], axis=0)
+        tests_at_random = [tests for _, tests in of_draws]
         columns = {f"{FALL}_{name}": deleting.mean(fall) for name, fall in falls.items()}
         columns[f"{FALL}_random"] = deleting.mean(floor)
         columns |= named_columns([tests for _, tests in of_all], rankings)
-        columns |= named_columns([np.mean([tests for _, tests in of_draws], axis=0)], ["random"])
+        columns |= named_columns([_floor(group, sample, at_random, tests_at_random)], ["random"])
         columns |= {
             name: _spread(column, sample, len(everyone))
             for name, column in named_columns([tests for _, tests in of_sample], further).items()
@@ -204,6 +204,25 @@ def _searched(group: DocumentGroup, sample: Rows) -> dict[str, Ranking]:
         )
         for name, search in searches.items()
     }
+
+
+def _floor(
+    group: DocumentGroup,
+    sample: Rows,
+    at_random: Sequence[Ranking],
+    of_first: Sequence[Float[ndarray, "tests documents"]],
+) -> Float[ndarray, "tests documents"]:
+    """The mean tests of random rankings: of all in the sampled documents, of the first elsewhere.
+
+    A test's floor is a mean over documents, too. Beyond the sample, more documents make it as sure
+    as more rankings of each would.
+    """
+    floor = np.mean(of_first, axis=0)
+    if len(sample):
+        of_more = erasure_tests(group, sample, at_random[len(of_first) :])
+        of_all = [tests[:, sample] for tests in of_first] + [tests for _, tests in of_more]
+        floor[:, sample] = np.mean(of_all, axis=0)
+    return floor
 
 
 def _pictures(

@@ -30,8 +30,6 @@ from heedful.auditing.metrics.divergence import js_divergence
 from heedful.auditing.metrics.log_odds import SMALLEST
 from heedful.auditing.subjects.variants import KeptWords, KnownVariants, OfVariants, Sources
 from heedful.counterfactual import Counterfactual
-from heedful.counterfactual.adversarial import Adversarial
-from heedful.counterfactual.baselines import Permuted, uniform
 from heedful.errors import ConfigError
 from heedful.importance import importances
 from heedful.importance.base import Complete, Importance, Measure, ready
@@ -102,6 +100,12 @@ class Reading:
             write(self.texts[row], self.offsets[row], kept[: len(self.offsets[row])])
             for row, kept in rows
         ]
+
+    def renormalised(self, is_left: Bool[ndarray, "documents attentions words"]) -> Attentions:
+        """The shown weights with some erased and the rest sharing out what they had."""
+        weights = self.weights[:, None] * is_left
+        total = weights.sum(axis=-1, keepdims=True)
+        return np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)
 
     def permuted(self, count: int, rng: np.random.Generator) -> Attentions:
         """The shown weights permuted among the words of their document, `count` times."""
@@ -348,30 +352,21 @@ class Decides(Subject):
         """Whether `otherwise` knows this one."""
         return True
 
+    def decide_at_each_word(self, reading: Reading) -> Float[ndarray, "documents words classes"]:
+        """Probabilities with all weight on one word, for each word."""
+        documents, words = reading.weights.shape
+        return self.decide(reading, np.broadcast_to(np.eye(words), (documents, words, words)))
 
-class DecidesFromOutside(Decides):
-    """One whose inside is not known: of other attentions only an adversary's are sought in it."""
+    def decide_erased(
+        self, reading: Reading, rank: Int[ndarray, "documents words"], most: int
+    ) -> Float[ndarray, "documents most classes"]:
+        """Probabilities with the weights of the first 1, 2, … `most` words by rank erased.
 
-    def otherwise(self, reading: Reading, counterfactual: Counterfactual, seed: int) -> Attentions:
-        """Uniform weights, the shown ones permuted, or what an adversary finds."""
-        if counterfactual is uniform:
-            return reading.even[:, None]
-        if isinstance(counterfactual, Permuted):
-            return reading.permuted(counterfactual.count, np.random.default_rng(seed))
-        if isinstance(counterfactual, Adversarial):
-            return self.sought(reading, counterfactual, seed)
-        raise ConfigError(
-            f"{counterfactual!r:.60} needs the internals of a heedful classifier, and is not "
-            f"available for {self.noun}."
-        )
-
-    def can_seek(self, counterfactual: Counterfactual) -> bool:
-        """Only what needs nothing of the inside."""
-        return counterfactual is uniform or isinstance(counterfactual, Permuted | Adversarial)
-
-    @abstractmethod
-    def sought(self, reading: Reading, search: Adversarial, seed: int) -> Attentions:
-        """The weights that an adversary finds."""
+        The rest is renormalised.
+        """
+        steps = np.arange(1, most + 1)
+        is_left = (rank[:, None] >= steps[:, None]) & reading.support[:, None]
+        return self.decide(reading, reading.renormalised(is_left))
 
 
 class ShowsStates(Subject):

@@ -1,6 +1,6 @@
 """A trained classifier of heedful under audit."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property, partial
@@ -19,6 +19,7 @@ from heedful.auditing.subjects.base import (
     Reading,
     ShowsStates,
     States,
+    Words,
 )
 from heedful.auditing.subjects.variants import KeptWords, OfVariants, Sources
 from heedful.counterfactual import Counterfactual
@@ -30,7 +31,8 @@ from heedful.importance.seen import Need
 from heedful.model.classifier import AttentionClassifier
 from heedful.model.decision import decide_many
 from heedful.model.digest import weights_digest
-from heedful.model.precision import Precision, Rounded
+from heedful.model.outputs import Output
+from heedful.model.precision import Precision, Rounded, in_parts
 from heedful.model.pretrained import PretrainedEncoder
 from heedful.model.randomised import randomised
 from heedful.model.word_subsets import logits_of_kept
@@ -38,6 +40,7 @@ from heedful.text.token_classes import classify_tokens
 from heedful.text.vocabulary import SPECIAL_WORDS
 from heedful.training.trained import Exposure, Trained
 
+Rows = Int[ndarray, " rows"]
 UNKNOWN = "unknown"  # repeated until no vocabulary has it
 UNWRITTEN = "\ua66e"  # a letter of one manuscript, for which no tokenizer has a piece
 
@@ -179,13 +182,48 @@ class ClassifierSubject(Decides, ShowsStates, KnowsWords):
         """Probabilities without each word, by the exact shortcuts that the encoder allows."""
         if isinstance(self.model.encoder, PretrainedEncoder):  # it has none, and may be rounded
             return super().without_each(reading)
-        batch, _ = reading.inner
-        with torch.no_grad():
-            logits = logits_without_each(self.model, batch)
-        without = logits.double().softmax(dim=-1).cpu().numpy()
+
+        def find(part: Reading, _: Rows) -> ndarray:
+            with torch.no_grad():
+                logits = logits_without_each(self.model, part.inner[0])
+            return logits.double().softmax(dim=-1).cpu().numpy()
+
+        without = self._by_documents(reading, find)
         rows, is_kept = reading.without_one
         reading.known[self].add(rows, is_kept, without[reading.is_token])
         return without
+
+    def importance(
+        self, reading: Reading, measure: str, target: Int[ndarray, " documents"] | None = None
+    ) -> Words:
+        """Signed importance of each word; of fewer documents at once where memory runs short."""
+        chosen = reading.prediction if target is None else target
+        usual = super().importance
+
+        def find(part: Reading, rows: Rows) -> ndarray:
+            return usual(
+                part, measure, None if part is reading and target is None else chosen[rows]
+            )
+
+        return self._by_documents(reading, find)
+
+    def _by_documents(
+        self, reading: Reading, find: Callable[[Reading, Rows], ndarray], axes: int = 1
+    ) -> ndarray:
+        """What is found of all documents at once; where memory does not suffice, of halves of them.
+
+        The first `axes` behind the documents are words, which halves may have fewer of.
+        """
+        everyone, words = np.arange(len(reading.texts)), reading.is_token.shape[1]
+
+        def run(rows: Rows) -> ndarray:
+            if len(rows) == len(everyone):
+                return find(reading, rows)
+            found = find(self.read([reading.texts[row] for row in rows.tolist()]), rows)
+            missing = [(0, words - found.shape[axis]) for axis in range(1, axes + 1)]
+            return np.pad(found, [(0, 0), *missing, *[(0, 0)] * (found.ndim - 1 - axes)])
+
+        return np.concatenate(in_parts(everyone, run, self._note))
 
     def _note(self, note: str) -> None:
         self._memory_notes[note] = None
@@ -213,6 +251,35 @@ class ClassifierSubject(Decides, ShowsStates, KnowsWords):
         with torch.inference_mode():
             logits = decide_many(self.model, trace.hidden, weights)
             return logits.double().softmax(dim=-1).cpu().numpy()
+
+    def decide_at_each_word(self, reading: Reading) -> Float[ndarray, "documents words classes"]:
+        """Probabilities with all weight on one word: what the output makes of its state."""
+        _, trace = reading.inner
+        with torch.inference_mode():
+            logits = self.model.output(trace.hidden.flatten(0, 1))
+        return logits.double().softmax(dim=-1).unflatten(0, trace.hidden.shape[:2]).cpu().numpy()
+
+    def decide_erased(
+        self, reading: Reading, rank: Int[ndarray, "documents words"], most: int
+    ) -> Float[ndarray, "documents most classes"]:
+        """Probabilities with the first weights by rank erased: sums from the last word upwards."""
+        output = self.model.output
+        if not isinstance(output, Output):
+            return super().decide_erased(reading, rank, most)
+        _, trace = reading.inner
+        with torch.inference_mode():
+            scores = (trace.hidden @ output.linear.weight.t()).double().cpu().numpy()
+        weights = np.where(reading.support, reading.weights, 0.0)[..., None]
+        summed = np.concatenate([weights, weights * scores], axis=-1)
+        order = rank.argsort(axis=1)[..., None]
+        from_last = np.take_along_axis(summed, order, axis=1)[:, ::-1].cumsum(axis=1)[:, ::-1]
+        # With as many erased as there are words, nothing is left.
+        left = np.pad(from_last, ((0, 0), (0, 1), (0, 0)))[:, 1 : most + 1]
+        total = left[..., :1]
+        means = np.divide(left[..., 1:], total, out=np.zeros_like(left[..., 1:]), where=total > 0)
+        if output.linear.bias is not None:
+            means = means + output.linear.bias.detach().double().cpu().numpy()
+        return output.logits(torch.from_numpy(means)).softmax(dim=-1).numpy()
 
     def without_evidence(self, reading: Reading) -> Probabilities:
         """Probabilities of a zero context."""
@@ -242,8 +309,11 @@ class ClassifierSubject(Decides, ShowsStates, KnowsWords):
 
     def influence(self, reading: Reading) -> Float[ndarray, "documents words words"]:
         """Shares of gradient lengths; see `importance.influence`."""
-        batch, _ = reading.inner
-        return influence(self.model, batch).double().cpu().numpy()
+
+        def find(part: Reading, _: Rows) -> ndarray:
+            return influence(self.model, part.inner[0]).double().cpu().numpy()
+
+        return self._by_documents(reading, find, axes=2)
 
     @cached_property
     def randomised(self) -> "ClassifierSubject":

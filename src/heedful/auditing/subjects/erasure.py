@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
-from heedful.auditing.metrics.top import choose_top
+from heedful.auditing.metrics.top import ranks
 from heedful.auditing.subjects.base import Judge, Reading
 
 Ranking = Float[ndarray, "documents words"]
@@ -18,10 +18,8 @@ def tops_of_size(
     reading: Reading, ranking: Ranking, sizes: Int[ndarray, "documents steps"]
 ) -> Sets:
     """The top words of each document, for each size."""
-    steps = [
-        choose_top(ranking, reading.is_token, sizes[:, step]) for step in range(sizes.shape[1])
-    ]
-    return np.stack(steps, axis=1)
+    most = np.minimum(sizes, reading.is_token.sum(axis=1, keepdims=True))
+    return ranks(ranking, reading.is_token)[:, None] < most[..., None]
 
 
 def predict_sets(

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Bool, Int
 from numpy import ndarray
 
+from heedful import runs
 from heedful.auditing.subjects.base import Judge, Probabilities, Reading
 from heedful.auditing.subjects.variants import KeptWords, OfVariants, Sources
 from heedful.errors import ConfigError
@@ -79,3 +80,11 @@ def _overlaps(
 ) -> Bool[ndarray, "words others"]:
     """Which words share characters."""
     return (own[:, None, 0] < others[None, :, 1]) & (own[:, None, 1] > others[None, :, 0])
+
+
+def judge_named(judge: str, trained: Trained, device: str) -> Judge | None:
+    """Whose predictions an audit of a run looks at: nobody else's, another run's, or the original's
+    of a healed run."""
+    if judge == runs.ORIGINAL and trained.original is not None:
+        return OriginalJudge(trained.original)
+    return None if judge == "self" else TrainedJudge(Trained.load(judge, device), trained.classes)

@@ -16,12 +16,12 @@ from torch import Tensor
 
 from heedful.auditing.subjects.base import (
     Attentions,
-    DecidesFromOutside,
     Judge,
     Probabilities,
     Reading,
     Subject,
 )
+from heedful.auditing.subjects.from_outside import DecidesFromOutside
 from heedful.auditing.subjects.huggingface.adversarial import seek
 from heedful.auditing.subjects.huggingface.model import TransformerModel
 from heedful.auditing.subjects.huggingface.seen import SeenTransformer

@@ -14,12 +14,12 @@ from torch import Tensor
 
 from heedful.auditing.subjects.base import (
     Attentions,
-    DecidesFromOutside,
     Probabilities,
     Reading,
     ShowsStates,
     States,
 )
+from heedful.auditing.subjects.from_outside import DecidesFromOutside
 from heedful.auditing.subjects.modules.adapter import ModuleAdapter, places_of_words
 from heedful.auditing.subjects.modules.reader import STAND_IN, ModuleReader, Part
 from heedful.auditing.subjects.modules.seen import SeenModule, given, state_gradient_lengths
