@@ -31,9 +31,9 @@ a tiny random BERT. Workers of sweeps are forked here, to start at once; their o
 in `tests/sweeps` and `tests/jobs`. The power cut is simulated by a disk that keeps only what was
 flushed (`tools/harden/power_cut.py`).
 
-Not in the campaign, but in the tests: the page and the report in Chromium, hostile names included
-(`make test-browser`); slow clients and half-sent heads (`tests/web/test_connections.py`); a server
-that is stopped with work under way (`tests/cli/test_serve.py`); generated requests to every address
+Not in the campaign, but in the tests: the page and the report in Chromium (`make test-browser`);
+slow clients and half-sent heads (`tests/web/test_connections.py`); a server that is stopped with
+work under way (`tests/cli/test_serve.py`); generated requests to every address
 (`tests/web/test_schemathesis.py`).
 """
 
