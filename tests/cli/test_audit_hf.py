@@ -42,7 +42,9 @@ def test_readings_are_audited_side_by_side_and_a_sentence_sums_them_up(heedful, 
     answer = heedful("audit", f"hf:{saved}", documents, "-o", "audit", *ASK, *chosen)
     assert answer.code == 0, answer.err
     lines = answer.out.splitlines()
-    assert lines[0].startswith("planted (BertForSequenceClassification), 2 × 4 layers and heads")
+    assert lines[0] == lines[-3]  # the verdict comes first, and once more where the eye ends
+    assert lines[1].startswith("A heat map claims")
+    assert lines[3].startswith("planted (BertForSequenceClassification), 2 × 4 layers and heads")
     assert "its classifier reads the first position" in answer.out
     assert "needed: not asked: it needs retrained models" in answer.out
     assert "hold for all 9 readings together" in answer.out
