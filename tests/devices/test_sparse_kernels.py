@@ -124,6 +124,21 @@ def test_what_is_no_number_stays_none():
         assert not found[1].isnan().any()
 
 
+def test_kernels_that_find_something_else_are_not_used(monkeypatch):
+    device = torch.device(DEVICE)
+    works = kernels._works_on.__wrapped__  # not from the cache
+    assert works(device)
+    usual = kernels._forward
+    monkeypatch.setattr(kernels, "_forward", lambda *given: usual(*given) + 0.01)
+    assert not works(device)
+
+    def fails(*given: object) -> None:
+        raise RuntimeError("no C compiler")
+
+    monkeypatch.setattr(kernels, "_forward", fails)
+    assert not works(device)
+
+
 @pytest.mark.skipif(IS_INTERPRETED, reason="there is no CUDA device")
 def test_projections_use_kernels_where_they_can(monkeypatch):
     used = []

@@ -26,6 +26,7 @@ IsToken = Bool[Tensor, "*rows tokens"]
 LONGEST = 16_384  # tokens of a row that one program can hold
 PER_WARP = 512  # tokens of a row that one warp holds: 16 registers for each of its threads
 MOST_WARPS = 16
+CLOSE = 1e-5  # how near kernels must come to an example worked out by hand
 DTYPES = (torch.float32, torch.float64)
 # Newton's step at which entmax's support is as good as known. The last step then solves for the
 # threshold exactly; a word that it wrongly counts in has a weight of less than the square of this.
@@ -145,13 +146,24 @@ def can_project(scores: Rows) -> bool:
 
 @cache
 def _works_on(device: torch.device) -> bool:
-    """Whether kernels can be compiled for a GPU: Triton needs a C compiler and a recent GPU."""
-    scores = torch.zeros(1, 2, device=device)
+    """Whether kernels can be compiled for a device, and find there what they should.
+
+    Triton needs a C compiler and a recent GPU. Where either is missing, or an example worked out by
+    hand comes out otherwise, the plain maps do the work.
+    """
+    scores = torch.tensor([[0.6, 0.5, 0.0], [1.0, 1.0, 1.0], [1.0, 2.0, 3.0]], device=device)
+    is_token = torch.tensor([[True] * 3, [True] * 3, [False] * 3], device=device)
+    row, even, nothing = [0.55, 0.45, 0.0], [1 / 3] * 3, [0.0] * 3
     try:
-        _forward(_sparsemax_kernel, scores, torch.ones_like(scores, dtype=torch.bool), 1.0)
+        weights = _forward(_sparsemax_kernel, scores, is_token, 1.0)
+        flat = _forward(_entmax_kernel, scores, is_token, 0.5, NEAR[scores.dtype])
+        gradient = torch.tensor([[1.0, 0.0, 0.0]] * 3, device=device)
+        centered = _centered(gradient, weights, 2.0, is_root=False)
+        found = torch.cat([weights, flat[1:], centered[:1]]).cpu()
     except Exception:  # noqa: BLE001  (compilers fail in many ways, and nothing is lost)
         return False
-    return True
+    expected = torch.tensor([row, even, nothing, even, nothing, [1.0, -1.0, 0.0]])
+    return bool(((found - expected).abs() < CLOSE).all())
 
 
 def sparsemax(scores: Rows, is_token: IsToken, stretch: float) -> Rows:
