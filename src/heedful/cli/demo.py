@@ -114,6 +114,7 @@ def _audit(trained: "dict[str, Trained]", corpus: "Corpus", output: Path) -> Non
         audits[name].save(output / AUDITS / name)
         show.result(f"  {name:<8} {audits[name].sentence}")
         show.result(f"  {'':<8} {scope(audits[name])}")
+        show.result(f"  {'':<8} {audits[name].in_plain_words.means}")
         show.result(f"  {'':<8} {audits[name].instead}")
     write_report(output / runs.REPORT, audits)
     show.result(f"\nall answers, figures and heat maps: {output / runs.REPORT}")
