@@ -35,6 +35,16 @@ CAPTION = (
     "Mean loss over documents by epoch. Bars are 95% intervals over documents: where they do not "
     "overlap, the loss fell."
 )
+BOXES = pd.DataFrame(
+    [
+        *(
+            {"kind": kind, "occurrences": 9, "min": 0.01, "low": 0.01, "first": 0.02}
+            | {"median": 0.03, "third": 0.04, "high": 0.06, "max": 0.5, "outliers": 1}
+            for kind in ("positive", "neutral")
+        ),
+        {"kind": "positive", "weight": 0.5},
+    ]
+)
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +59,7 @@ def figures(documents, tables, scores) -> dict[str, plots.Figure]:
         "measures_ranking": plots.measures_ranking(tables["measures"]),
         "word_scatter": plots.word_scatter(tables["words"]),
         "word_weights": plots.word_weights(tables["words"]),
+        "weight_boxes": plots.weight_boxes(BOXES),
         "scores_forest": plots.scores_forest(scores),
         "pareto": plots.pareto(scores.drop_duplicates(["run", "question"])),
         "tvd_jsd_frontier": plots.tvd_jsd_frontier(ADVERSARIES),
