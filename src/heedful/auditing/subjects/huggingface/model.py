@@ -239,6 +239,18 @@ class TransformerModel:
         return f"the embeddings of {type(self.model).__name__} are not one vector for each position"
 
     @cached_property
+    def why_no_slopes(self) -> str:
+        """Why there are no gradients by attention weights; nothing if there are."""
+        if not self.why_fixed:
+            return ""
+        batch = self.cutter.pad(self.cutter.encode(PROBE)).to(self.model.device)
+        attended, _ = self.attended(batch, needs_gradients=True)
+        if any(bool(slope.any()) for slope in attended.gradients):
+            return ""
+        kind = type(self.model).__name__
+        return f"the attention that {kind} shows is a copy, on which no logit depends"
+
+    @cached_property
     def hides_words(self) -> bool:
         """Whether a word that is hidden from attention has no say: another one in its place changes
         nothing. A classifier that reads the states of words would still read that of a hidden one.

@@ -151,6 +151,13 @@ def subjects_of(
             if readout.needs_values
         ]
         chosen = [readout for readout in chosen if not readout.needs_values]
+    if not wanted and loaded.model.why_no_slopes:
+        notes += [
+            f"{_name(readout)} is left out: {loaded.model.why_no_slopes}"
+            for readout in chosen
+            if readout.needs_gradients
+        ]
+        chosen = [readout for readout in chosen if not readout.needs_gradients]
     return {_name(r): subject_of(loaded.model, r, loaded.classes) for r in chosen}, notes
 
 

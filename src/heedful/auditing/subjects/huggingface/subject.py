@@ -43,7 +43,7 @@ REFUSED = {
     "needed": NOTHING_TRAINED,
     "stable": NOTHING_TRAINED,
 }
-GIVEN = frozenset({Need.DELETIONS, Need.TEXTS, Need.WEIGHTS})
+GIVEN = frozenset({Need.DELETIONS, Need.TEXTS})
 
 
 class TransformerSubject(Subject):
@@ -58,12 +58,18 @@ class TransformerSubject(Subject):
                 f"{readouts.name_of(readout)} looks at the values that are attended to, and "
                 f"{type(model.model).__name__} does not show them."
             )
+        if readout.needs_gradients and model.why_no_slopes:
+            raise ConfigError(
+                f"{readouts.name_of(readout)} looks at gradients by attention weights, and "
+                f"{model.why_no_slopes}."
+            )
         readout.layers(model.layers), readout.heads(model.heads)  # refuse what it has not
         self.model = model
         self.readout = readout
         self.classes = tuple(classes)
         self.sinks = Sinks(model.cutter.tokenizer)
         held = {
+            Need.WEIGHTS: not model.why_no_slopes,
             Need.EMBEDDINGS: not model.why_no_gradients,
             Need.OTHER_EMBEDDINGS: not model.why_no_gradients,
             Need.HELD_ATTENTION: not (model.why_fixed or model.why_no_gradients),
