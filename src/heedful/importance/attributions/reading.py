@@ -2,9 +2,11 @@
 
 import dataclasses
 import json
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -68,9 +70,17 @@ def _rows(path: Path) -> Iterator[tuple[int, Row]]:
             return iter(read_rows(path))  # objects in lines, or a refusal that names the line
         return iter(enumerate(whole if isinstance(whole, list) else [whole], start=1))
     try:
-        with np.load(path, allow_pickle=False) as arrays:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             return iter([(1, {name: arrays[name] for name in arrays.files})])
-    except (OSError, ValueError) as error:
+    except (
+        OSError,
+        ValueError,
+        TypeError,
+        EOFError,
+        RuntimeError,
+        BadZipFile,
+        zlib.error,
+    ) as error:
         raise DataError(f"{path} is not a file of numpy arrays without pickles: {error}.") from None
 
 
@@ -83,8 +93,8 @@ def _of_object(given: object) -> Iterator[ScoredText]:
                 yield from _of_row(_fields(one), f"attributions, item {number}", Path())
         return
     if hasattr(given, "to_dict") and hasattr(given, "columns"):  # a table of pandas
-        records = given.to_dict("records")
-        yield from _of_object(records)
+        table = cast(Any, given)
+        yield from _of_object(table.astype(object).where(table.notna(), None).to_dict("records"))
         return
     yield from _of_row(_fields(given), "attributions", Path())
 
@@ -108,7 +118,16 @@ def _fields(given: object) -> Row:
 def _of_row(row: Any, where: str, folder: Path) -> Iterator[ScoredText]:
     if not isinstance(row, Mapping):
         raise DataError(f"{where}: expected an object, got {row!r:.60}.")
-    return _format_of(row, where).read(row, where, folder)
+    one = _format_of(row, where)
+    try:
+        yield from one.read(row, where, folder)
+    except UsageError:
+        raise
+    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
+        raise DataError(
+            f"{where}: it cannot be read as {formats.name_of(one)}, whose fields it has ({error}). "
+            "docs/attributions.md says what they hold."
+        ) from None
 
 
 def _format_of(row: Row, where: str) -> AttributionFormat:
