@@ -1,10 +1,13 @@
 """Scores that were computed elsewhere are judged as if they had been computed here."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import heedful
-from heedful.auditing.given_scores import scored_texts
+from heedful.auditing.given_scores import GivenScores, scored_texts
 from heedful.auditing.questions import AuditSettings
 from heedful.errors import DataError, DataWarning
 from heedful.importance.attributions import write_attributions
@@ -109,6 +112,23 @@ def test_documents_without_scores_are_left_out_and_counted(subject):
     assert audit.about["left_out_unscored"] == 10
     with pytest.raises(DataError, match="none of 40 documents matches a text with given"):
         heedful.audit(subject, documents(), attributions=[row("another text", lambda w: 1.0)])
+
+
+def test_scores_of_one_document_are_not_taken_for_another_that_is_like_it():
+    given = GivenScores.read([row("Great movie", lambda w: 1.0)])
+    both = Documents(map(Document, ("Great movie", "great movie", "GREAT  movie")))
+    left, unscored = given.on(both)
+    assert (left.texts, unscored) == (["Great movie"], 2)
+    left, unscored = given.on(both.take([1]))
+    assert (left.texts, unscored) == (["great movie"], 0)
+
+
+def test_a_list_of_paths_is_read():
+    for name in ("one", "two"):
+        scores = list(scored_texts(a_subject(POINTS), ["a good film"], ["leave-one-out"]))
+        write_attributions([replace(s, method=name) for s in scores], f"{name}.jsonl", "table")
+    given = GivenScores.read([Path("one.jsonl"), Path("two.jsonl")])
+    assert given.names == ["given one", "given two"]
 
 
 def test_the_attention_of_an_audit_is_judged_as_without_given_scores(subject):

@@ -5,7 +5,6 @@ import pytest
 
 from heedful.errors import UsageError
 from heedful.importance.attributions import ScoredText, read_attributions, write_attributions
-from heedful.importance.attributions.base import text_key
 from heedful.importance.attributions.formats import formats
 
 every_format = pytest.mark.parametrize("name", formats)
@@ -29,7 +28,7 @@ def test_what_is_written_is_read_back_with_equal_scores_on_the_same_words(name):
     (found,) = read_attributions(path)
     assert found.name == "mine"
     for text in TEXTS:
-        read = found.by_text[text_key(text)]
+        read = found.scored(text)
         assert read.on(text).offsets.tolist() == [list(span) for span in TEXTS[text]]
         np.testing.assert_array_equal(read.scores, scored(text).scores)
 

@@ -4,8 +4,9 @@ file or object ──> GivenScores ── subject, documents ──> a measure m
 subject, texts ──> ScoredText, … ──> file
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -32,7 +33,7 @@ class GivenScores:
         if isinstance(given, cls):
             return given
         parts: list[object] = [given]
-        if isinstance(given, list | tuple) and all(isinstance(one, str) for one in given):
+        if isinstance(given, list | tuple) and all(isinstance(one, str | Path) for one in given):
             parts = list(given)
         found = [named for part in parts for named in read_attributions(part)]
         names = [one.name for one in found]
@@ -49,23 +50,37 @@ class GivenScores:
 
     def on(self, documents: Documents) -> tuple[Documents, int]:
         """The documents that have scores, and how many have none; refused if none has any."""
-        has_scores = [all(one.covers(d.text) for one in self.attributions) for d in documents]
-        kept = np.flatnonzero(has_scores).tolist()
+        texts = set(documents.texts)
+        kept = [
+            number
+            for number, text in enumerate(documents.texts)
+            if all(_has_own(one, text, texts) for one in self.attributions)
+        ]
         if not kept:
-            one = next(one for one in self.attributions if not one.covers(documents[0].text))
+            first = documents[0].text
+            one = next(one for one in self.attributions if not _has_own(one, first, texts))
             scored = next(iter(one.by_text.values()))
             raise DataError(
                 f"none of {counted(len(documents), 'document')} matches a text with given scores. "
-                f"The first document is {documents[0].text!r:.60}; the first text of "
+                f"The first document is {first!r:.60}; the first text of "
                 f"{one.name} is {scored.text!r:.60}."
             )
-        return documents.take(kept), len(documents) - len(kept)
+        left = documents.take(kept)
+        for one in self.attributions:
+            one.check(left.texts)
+        return left, len(documents) - len(kept)
 
     def beside(self, subject: AnySubject) -> AnySubject:
         """The subject with these scores among its measures."""
         classes = tuple(map(str, subject.classes))
         named = [replace(one, classes=classes) for one in self.attributions]
         return subject.with_measures([*subject.further.values(), *named])
+
+
+def _has_own(given: Attributions, text: str, texts: Set[str]) -> bool:
+    """Whether there are scores for one of some texts, and not for another one that is like it."""
+    scored = given.scored(text)
+    return scored is not None and (scored.text == text or scored.text not in texts)
 
 
 def scored_texts(

@@ -7,7 +7,8 @@ those of its parts, and a part that covers several words is shared out by charac
 """
 
 import hashlib
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -73,6 +74,12 @@ class ScoredText:
         """A refusal that names the document."""
         return DataError(f"{self.where} ({self.text!r:.60}): {what}.")
 
+    def has_scores_of(self, other: "ScoredText") -> bool:
+        """Whether another says the same of its parts."""
+        if (self.classes, self.target) != (other.classes, other.target):
+            return False
+        return np.array_equal(self.scores, other.scores)
+
     def on(self, text: str) -> "ScoredText":
         """The same on a text that differs in case or white space only."""
         if text == self.text:
@@ -87,11 +94,14 @@ class ScoredText:
         """The scores for one class of a model."""
         if self.scores.ndim == 2:
             return self.scores[:, self._column(number, classes)]
-        target = self.target
-        if isinstance(target, str) and target not in classes and target.isdigit():
-            target = int(target)
-        explained = classes.index(target) if target in classes else target
-        if explained is not None and explained != number:
+        if self.target is None:
+            return self.scores
+        if (explained := class_number(self.target, classes)) is None:
+            raise self.error(
+                f"its scores explain the class {self.target!r}, and the model has "
+                f"{', '.join(classes)}"
+            )
+        if explained != number:
             raise self.error(
                 f"its scores explain the class {self.target!r}, but the model predicts "
                 f"{classes[number]!r}. Give scores for the predicted class, or for every class"
@@ -99,14 +109,44 @@ class ScoredText:
         return self.scores
 
     def _column(self, number: int, classes: Sequence[str]) -> int:
-        if set(self.classes) == set(classes):
-            return self.classes.index(classes[number])
-        if self.scores.shape[1] != len(classes):
+        """By the names of the columns; by their places only if they have none."""
+        count = self.scores.shape[1]
+        if not self.classes:
+            if count != len(classes):
+                raise self.error(
+                    f"it has scores for {count} classes, and the model has {len(classes)}: "
+                    f"{', '.join(classes)}"
+                )
+            return number
+        if len(self.classes) != count:
+            raise self.error(f"it names {len(self.classes)} classes and has scores for {count}")
+        found = [class_number(name, classes) for name in self.classes]
+        if None in found or len(set(found)) < count or number not in found:
             raise self.error(
-                f"it has scores for {self.scores.shape[1]} classes, but the model has "
-                f"{len(classes)}: {', '.join(classes)}"
+                f"it has scores of the classes {', '.join(self.classes)}, and the model has "
+                f"{', '.join(classes)}. Give them the same names, or none if they are in the same "
+                "order"
             )
-        return number
+        return found.index(number)
+
+
+BY_NUMBER = re.compile(r"(?:LABEL_)?([0-9]+)", re.IGNORECASE)
+
+
+def class_number(named: str | int, classes: Sequence[str]) -> int | None:
+    """Which class of a model is meant; None: none of them.
+
+    A word is the name of a class, in any case, or else its number, as in LABEL_1; a number is one.
+    """
+    if isinstance(named, str):
+        folded = [one.casefold() for one in classes]
+        for name, names in ((named, list(classes)), (named.casefold(), folded)):
+            if names.count(name) == 1:
+                return names.index(name)
+        if (number := BY_NUMBER.fullmatch(named)) is None:
+            return None
+        named = int(number[1])
+    return named if 0 <= named < len(classes) else None
 
 
 ADVICE = "Give offsets (first character, one past the last) of every word or token."
@@ -118,7 +158,7 @@ class Attributions(Importance):
 
     needs = frozenset({Need.TEXTS})
     name: str
-    by_text: dict[str, ScoredText]  # by `text_key`
+    by_text: dict[str, ScoredText]  # each by its own text
     classes: tuple[str, ...] = ()  # of the model, once it is known
     uncovered: dict[str, int] = field(default_factory=dict, compare=False)  # words without a score
 
@@ -128,8 +168,8 @@ class Attributions(Importance):
         methods: dict[str, dict[str, ScoredText]] = {}
         for one in texts:
             known = methods.setdefault(one.method, {})
-            before = known.setdefault(text_key(one.text), one)
-            if not np.array_equal(before.scores, one.scores):
+            before = known.setdefault(one.text, one)
+            if not before.has_scores_of(one):
                 raise one.error(f"it has other scores for the same text than {before.where}")
         return [cls(name, known) for name, known in methods.items()]
 
@@ -140,10 +180,11 @@ class Attributions(Importance):
 
     @cached_property
     def digest(self) -> str:  # type: ignore[override]
-        """A word that changes with any score."""
+        """A word that changes with any score, its place or its class."""
         found = hashlib.sha256()
-        for key, one in sorted(self.by_text.items()):
-            found.update(key.encode("utf-8", "surrogatepass"))
+        for text, one in sorted(self.by_text.items()):
+            said = repr((text, one.scores.shape, one.classes, one.target))
+            found.update(said.encode("utf-8", "surrogatepass"))
             found.update(one.offsets.tobytes() + np.ascontiguousarray(one.scores).tobytes())
         return found.hexdigest()[:16]
 
@@ -155,9 +196,36 @@ class Attributions(Importance):
         texts, words = counted(len(self.uncovered), "document"), sum(self.uncovered.values())
         return (f"{self.name}: {counted(words, 'word')} of {texts} without a score, counted as 0",)
 
-    def covers(self, text: str) -> bool:
-        """Whether there are scores for a text."""
-        return text_key(text) in self.by_text
+    def scored(self, text: str) -> ScoredText | None:
+        """The scores of a text: of itself, or of the only one like it but for space, then case."""
+        if text in self.by_text:
+            return self.by_text[text]
+        for key, known in self._alike:
+            if (found := known.get(key(text), [])) and all(map(found[0].has_scores_of, found)):
+                return found[0]
+        return None
+
+    @cached_property
+    def _alike(self) -> list[tuple[Callable[[str], str], dict[str, list[ScoredText]]]]:
+        """Scored texts by what is left of them without space, and without case."""
+        keys: tuple[Callable[[str], str], ...] = (without_space, text_key)
+        found = []
+        for key in keys:
+            known: dict[str, list[ScoredText]] = {}
+            for text, one in self.by_text.items():
+                known.setdefault(key(text), []).append(one)
+            found.append((key, known))
+        return found
+
+    def check(self, texts: Iterable[str]) -> None:
+        """Refuse scores that do not fit their texts, or stand nowhere in any of them."""
+        first, is_placed = None, False
+        for text in texts:
+            if (one := self.scored(text)) is not None:
+                first = first or one
+                is_placed |= bool((np.diff(one.on(text).offsets, axis=1) > 0).any())
+        if first is not None and not is_placed:
+            raise first.error(f"no score of {self.name} stands on any word of any document")
 
     def of(self, seen: Seen) -> TokenScores:
         """The scores of the words that a model reads; see the module."""
@@ -172,15 +240,12 @@ class Attributions(Importance):
         self, text: str, words: Int[ndarray, "words 2"], target: int
     ) -> Float[ndarray, " words"]:
         """Those of one text, for a class of the model."""
-        if (scored := self.by_text.get(text_key(text))) is None:
+        if (scored := self.scored(text)) is None:
             raise DataError(f"{self.name} has no scores for the document {text!r:.60}.")
         scored = scored.on(text)
         shares = overlaps(scored.offsets, words)
-        is_covered = (shares > 0).any(axis=0)
-        if len(words) and not is_covered.any():
-            raise scored.error("no word that the model reads has a score")
-        if missing := int((~is_covered).sum()):
-            self.uncovered[text_key(text)] = missing
+        if missing := int((shares <= 0).all(axis=0).sum()):
+            self.uncovered[text] = missing
         return scored.of_class(target, self.classes) @ shares
 
 
@@ -194,7 +259,12 @@ def overlaps(parts: Offsets, words: Int[ndarray, "words 2"]) -> Float[ndarray, "
 
 def text_key(text: str) -> str:
     """The same for texts that differ in case, white space or signs that are not seen."""
-    return "".join(letter for letter in text.casefold() if not is_blank(letter))
+    return without_space(text.casefold())
+
+
+def without_space(text: str) -> str:
+    """A text without white space and signs that are not seen."""
+    return "".join(letter for letter in text if not is_blank(letter))
 
 
 def as_numbers(given: object, where: str) -> Float[ndarray, "..."]:

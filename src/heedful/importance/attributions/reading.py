@@ -5,7 +5,7 @@ import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -87,8 +87,8 @@ def _of_object(given: object) -> Iterator[ScoredText]:
                 yield from _of_row(_fields(one), f"attributions, item {number}", Path())
         return
     if hasattr(given, "to_dict") and hasattr(given, "columns"):  # a table of pandas
-        records = given.to_dict("records")
-        yield from _of_object(records)
+        table = cast(Any, given)
+        yield from _of_object(table.astype(object).where(table.notna(), None).to_dict("records"))
         return
     yield from _of_row(_fields(given), "attributions", Path())
 

@@ -2,13 +2,13 @@
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
-from heedful.errors import DataError
+from heedful.errors import DataError, counted
 from heedful.importance.attributions.base import ScoredText
 from heedful.registry import Registry
 from heedful.storage import write_atomically
@@ -56,15 +56,43 @@ def listed(value: Any, where: str) -> list[Any]:
     return list(value)
 
 
+def named_class(value: Any) -> str | None:
+    """The class that is explained, where it goes by its name; a table may have made 1 of it 1.0."""
+    if value is None:
+        return None
+    is_whole = isinstance(value, float) and value.is_integer()
+    return str(int(value) if is_whole else value)
+
+
+def numbered_class(value: Any) -> str | int | None:
+    """The same where a number is the place of a class, as it is for Captum and ferret."""
+    return int(value) if isinstance(value, int | np.integer) else named_class(value)
+
+
+def one_each(values: Sequence[Any], texts: int, what: str, where: str) -> Sequence[Any]:
+    """Values that there should be one of for every text."""
+    if len(values) != texts:
+        raise DataError(
+            f"{where}: {counted(texts, 'text')}, and {counted(len(values), what)}. Expected one "
+            "for every text."
+        )
+    return values
+
+
 def words_of(one: ScoredText) -> list[str]:
     """The words or tokens that are scored."""
     return [one.text[start:end] for start, end in one.offsets.tolist()]
 
 
-def write_lines(path: Path, rows: Sequence[Row]) -> None:
-    """A JSON object in each line."""
-    lines = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
-    write_atomically(path, lines.encode("utf-8", "backslashreplace"))
+def json_line(row: Row) -> str:
+    """A JSON object in one line."""
+    return json.dumps(row, ensure_ascii=False)
+
+
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    """A file of lines."""
+    whole = "".join(f"{line}\n" for line in lines)
+    write_atomically(path, whole.encode("utf-8", "backslashreplace"))
 
 
 def write_json(path: Path, whole: object) -> None:

@@ -14,9 +14,13 @@ from heedful.importance.attributions.formats.base import (
     Row,
     formats,
     given,
+    numbered_class,
+    one_each,
     words_of,
 )
 from heedful.storage import write_atomically
+
+NONE = [None]
 
 
 @formats.register("captum")
@@ -43,21 +47,25 @@ class CaptumFormat(AttributionFormat):
                 f"{where}: {len(texts)} texts, {len(tokens)} rows of tokens and {len(scores)} of "
                 "attributions. Expected one of each for every text."
             )
-        methods = np.atleast_1d(row.get("method", USUAL_NAME)).tolist()
-        targets = list(row["targets"]) if given(row, "targets") else [None] * len(texts)
+        methods = np.atleast_1d(row["method"]).tolist() if given(row, "method") else [USUAL_NAME]
+        if len(methods) != 1:  # else the one of all texts
+            one_each(methods, len(texts), "method", where)
+        targets = (
+            np.asarray(row["targets"]).tolist() if given(row, "targets") else NONE * len(texts)
+        )
+        one_each(targets, len(texts), "target", where)
         for number, (text, some, values) in enumerate(zip(texts, tokens, scores, strict=True)):
             words = [str(token) for token in some]
             count = len(words) - next(
                 (n for n, word in enumerate(reversed(words)) if word), len(words)
             )
             vectors = values.sum(axis=-1) if values.ndim == 2 else values
-            target = targets[number]
             yield ScoredText.of_tokens(
                 str(text),
                 words[:count],
                 vectors[:count],
                 method=str(methods[number % len(methods)]),
-                target=None if target is None else str(target),
+                target=numbered_class(targets[number]),
                 where=f"{where}, text {number + 1}",
             )
 

@@ -11,6 +11,7 @@ from heedful.importance.attributions.formats.base import (
     formats,
     given,
     listed,
+    numbered_class,
     words_of,
     write_json,
 )
@@ -35,7 +36,7 @@ class FerretFormat(AttributionFormat):
             [str(token) for token in listed(row["tokens"], where)],
             listed(row["scores"], where),
             method=str(row["explainer"]),
-            target=row.get("target") if target is None else int(target),
+            target=numbered_class(row.get("target") if target is None else int(target)),
             where=where,
         )
 

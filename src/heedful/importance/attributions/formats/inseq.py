@@ -94,10 +94,11 @@ def _scored(sequence: Row, where: str) -> tuple[list[str], Float[ndarray, " toke
 
 
 def _summed(scores: Float[ndarray, "..."], tokens: int, where: str) -> Float[ndarray, " tokens"]:
-    if scores.ndim < 1 or len(scores) != tokens:
-        raise DataError(
-            f"{where}: expected {tokens} rows of scores, one per token; got {len(scores)}."
-        )
+    rows = len(scores) if scores.ndim else 0
+    if scores.ndim < 1 or rows != tokens:
+        raise DataError(f"{where}: expected {tokens} rows of scores, one per token; got {rows}.")
+    if not tokens:
+        return np.empty(0)
     # What a token could not see is not a number.
     return np.nan_to_num(scores).reshape(tokens, -1).sum(axis=1)
 

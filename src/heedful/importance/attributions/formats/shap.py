@@ -13,6 +13,8 @@ from heedful.importance.attributions.formats.base import (
     Row,
     formats,
     given,
+    named_class,
+    one_each,
     words_of,
     write_json,
 )
@@ -44,8 +46,10 @@ class ShapFormat(AttributionFormat):
             )
         names = row.get("output_names")
         classes = () if names is None else tuple(map(str, np.atleast_1d(names).tolist()))
-        targets = row.get("targets") or [None] * len(tokens)
-        methods = row.get("methods") or [NAME] * len(tokens)
+        targets = row["targets"] if given(row, "targets") else [None] * len(tokens)
+        methods = row["methods"] if given(row, "methods") else [NAME] * len(tokens)
+        one_each(targets, len(tokens), "target", where)
+        one_each(methods, len(tokens), "method", where)
         for number, (some, scores) in enumerate(zip(tokens, values, strict=True)):
             yield ScoredText.of_tokens(
                 "".join(some),
@@ -53,7 +57,7 @@ class ShapFormat(AttributionFormat):
                 scores,
                 method=str(methods[number]),
                 classes=classes if scores.ndim == 2 else (),
-                target=targets[number],
+                target=named_class(targets[number]),
                 where=f"{where}, text {number + 1}",
             )
 

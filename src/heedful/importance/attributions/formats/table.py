@@ -7,13 +7,16 @@ from pathlib import Path
 
 import numpy as np
 
-from heedful.importance.attributions.base import USUAL_NAME, ScoredText, as_numbers
+from heedful.errors import DataError
+from heedful.importance.attributions.base import USUAL_NAME, Offsets, ScoredText, as_numbers
 from heedful.importance.attributions.formats.base import (
     AttributionFormat,
     Row,
     formats,
     given,
+    json_line,
     listed,
+    named_class,
     words_of,
     write_lines,
 )
@@ -41,13 +44,13 @@ class TableFormat(AttributionFormat):
         text, scores = str(row["text"]), as_numbers(listed(row["scores"], where), where)
         method = str(row.get("method") or USUAL_NAME)
         classes = tuple(map(str, listed(row["classes"], where))) if given(row, "classes") else ()
-        target = row.get("target")
+        target = named_class(row.get("target"))
         if given(row, "offsets"):
-            numbers = as_numbers(listed(row["offsets"], where), where)
-            offsets = numbers.astype(np.int64).reshape(-1, 2)
+            offsets = _pairs(listed(row["offsets"], where), where)
             yield ScoredText(text, offsets, scores, method, classes, target, where)
             return
-        tokens = [str(one) for one in listed(row.get("words") or row["tokens"], where)]
+        words = row["words"] if given(row, "words") else row["tokens"]
+        tokens = [str(one) for one in listed(words, where)]
         yield ScoredText.of_tokens(
             text, tokens, scores, method=method, classes=classes, target=target, where=where
         )
@@ -66,7 +69,7 @@ class TableFormat(AttributionFormat):
             for one in texts
         ]
         if path.suffix.lower() == ".jsonl":
-            write_lines(path, rows)
+            write_lines(path, map(json_line, rows))
             return
         import pyarrow
         import pyarrow.parquet
@@ -74,3 +77,13 @@ class TableFormat(AttributionFormat):
         buffer = io.BytesIO()
         pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), buffer)
         write_atomically(path, buffer.getvalue())
+
+
+def _pairs(value: list[object], where: str) -> Offsets:
+    numbers = as_numbers(value, where) if value else np.empty((0, 2))
+    if numbers.ndim != 2 or numbers.shape[1] != 2 or (numbers != np.round(numbers)).any():
+        raise DataError(
+            f"{where}: offsets should be pairs of whole numbers, the first character of each word "
+            f"and one past its last; got an array of {' × '.join(map(str, numbers.shape))}."
+        )
+    return numbers.astype(np.int64)
