@@ -82,4 +82,4 @@ def test_what_cannot_be_served_is_refused_before_anything_is_computed(heedful, s
     answer = heedful("predict", f"hf:{saved}", "a text", "--measure", "attention")
     assert "--measure and --format need --attributions." in answer.err
     answer = heedful("predict", f"hf:{saved}", "a text", "--attributions", "scores.csv")
-    assert "files of the format table end in .jsonl or .parquet" in answer.err
+    assert "files of the format table must end in .jsonl or .parquet" in answer.err
