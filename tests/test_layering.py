@@ -53,6 +53,7 @@ ALLOWED_LAZY = {
     ("heedful.auditing.explanation", "heedful.auditing.subjects.huggingface"),
     ("heedful.auditing.explanation", "heedful.readouts"),
     ("heedful.auditing.subjects.huggingface.loading", "heedful.training.trained"),
+    ("heedful.model.projections", "heedful.model.sparse_kernels"),  # where there is Triton
 } | ALLOWED_DOWN
 
 
