@@ -62,6 +62,7 @@ ALLOWED_LAZY = {
     ("heedful.auditing.explanation", "heedful.readouts"),
     ("heedful.auditing.subjects.huggingface.loading", "heedful.training.trained"),
     ("heedful.web.store", "heedful.web.transformers"),
+    ("heedful.model.projections", "heedful.model.sparse_kernels"),  # where there is Triton
 } | ALLOWED_DOWN
 
 
