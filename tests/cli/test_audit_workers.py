@@ -53,12 +53,12 @@ def test_workers_leave_a_finished_audit_and_nothing_else(heedful, run, data):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["--workers", "2"], "workers keep what they measure in a folder: give it with -o."),
-        (["--on", "local"], "workers keep what they measure in a folder: give it with -o."),
+        (["--workers", "2"], "workers save what they measure in a folder: name it with -o."),
+        (["--on", "local"], "workers save what they measure in a folder: name it with -o."),
         (["--workers", "0", "-o", "a"], "workers should be at least 1, not 0."),
         (["--workers", "2", "-o", "a", "--budget", "5m"], "--documents limits an audit with"),
         (["--on", "cloud", "-o", "a"], "no engine named 'cloud'."),
-        (["--address", "auto"], "--address is that of a Ray cluster: it goes with --on ray."),
+        (["--address", "auto"], "--address names a Ray cluster, so it needs --on ray."),
         (["--workers", "2", "--address", "auto", "-o", "a"], "it goes with --on ray."),
     ],
 )

@@ -38,15 +38,15 @@ class Shared:
 
         if on is None and workers is None:
             if address is not None:
-                raise UsageError("--address is that of a Ray cluster: it goes with --on ray.")
+                raise UsageError("--address names a Ray cluster, so it needs --on ray.")
             return None
         at_least(1, workers=workers)
         if output is None:
-            raise UsageError("workers keep what they measure in a folder: give it with -o.")
+            raise UsageError("workers save what they measure in a folder: name it with -o.")
         if budget is not None:
             raise UsageError(
-                "--budget plans as one process goes along, so it goes without --workers and --on. "
-                "--documents limits an audit with workers."
+                "--budget is not available with --workers or --on. Use --documents to limit an "
+                "audit with workers."
             )
         place = "local" if on is None else on
         # "auto" is for the workers to resolve: a cluster may have what this machine has not.
