@@ -56,7 +56,7 @@ def test_workers_leave_a_finished_audit_and_nothing_else(heedful, run, data):
         (["--workers", "2"], "workers save what they measure in a folder: name it with -o."),
         (["--on", "local"], "workers save what they measure in a folder: name it with -o."),
         (["--workers", "0", "-o", "a"], "workers should be at least 1, not 0."),
-        (["--workers", "2", "-o", "a", "--budget", "5m"], "--documents limits an audit with"),
+        (["--workers", "2", "-o", "a", "--budget", "5m"], "Use --documents to limit an audit"),
         (["--on", "cloud", "-o", "a"], "no engine named 'cloud'."),
         (["--address", "auto"], "--address names a Ray cluster, so it needs --on ray."),
         (["--workers", "2", "--address", "auto", "-o", "a"], "it goes with --on ray."),

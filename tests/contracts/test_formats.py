@@ -35,6 +35,6 @@ def test_what_is_written_is_read_back_with_equal_scores_on_the_same_words(name):
 
 @every_format
 def test_a_file_with_another_ending_is_refused_before_it_is_written(name, tmp_path):
-    with pytest.raises(UsageError, match=f"files of the format {name} end in"):
+    with pytest.raises(UsageError, match=f"files of the format {name} must end in"):
         write_attributions([scored("two words")], tmp_path / "scores.xyz", name)
     assert not list(tmp_path.glob("scores.*"))
