@@ -204,7 +204,7 @@ def test_a_measure_goes_only_where_its_needs_are_given(add, every_kind, planted,
     if kind in ("a classifier", "a module"):
         assert (package.explain(model, text, ["dummy"]).scores["dummy"] > 0).all()
         return
-    sentence = f"^{kind.replace('a function', 'a plain function')} gives no dummy, which needs "
+    sentence = f"^{kind.replace('a function', 'a plain function')} has no dummy, which needs "
     sentence += "gradients with respect to states. Available: attention, leave-one-out, "
     with pytest.raises(ConfigError, match=sentence):
         package.explain(model, text, ["dummy"])
