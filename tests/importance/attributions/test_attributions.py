@@ -117,7 +117,7 @@ def test_predictions_of_eraser_find_their_texts_in_docs_beside_them():
         ),
         (
             {"text": TEXT, "words": ["A", "good", "film", "."], "scores": [1] * 4, "target": "bad"},
-            "explain the class 'bad', and the model predicts 'good'",
+            "explain the class 'bad', but the model predicts 'good'",
         ),
         ({"sentence": TEXT, "weights": [1]}, "match no known format"),
     ],
