@@ -154,8 +154,8 @@ def test_a_file_of_tweets_gives_the_polarity_of_the_whole(tmp_path):
     ("row", "said"),
     [
         ((1, 11, 0, 9, "positive", "two words"), "in a text of 2 words; got '0' and '9'"),
-        ((1, 11, 1, 0, "positive", "two words"), "not from '1' to '0'"),
-        ((1, 11, "x", 0, "positive", "two words"), "not from 'x' to '0'"),
+        ((1, 11, 1, 0, "positive", "two words"), "got '1' and '0'"),
+        ((1, 11, "x", 0, "positive", "two words"), "got 'x' and '0'"),
         ((1, 11, 0, 0, "happy", "two words"), "a polarity is positive, negative"),
         ((1, 11, 0, "positive", "two words"), "expected 6 cells between tabs"),
         ((1, 11, 0, 0, "neutral", "two words"), "contains no positive or negative tweet"),

@@ -49,7 +49,7 @@ def test_what_deep_lacks_is_said_before_anything_is_trained(heedful, trained, do
     ask = ("audit", trained, documents, "--deep", "--ask", "stable")
     no_folder = heedful(*ask)
     assert no_folder.code == 2
-    assert "give it with -o" in no_folder.err
+    assert "give a folder with -o" in no_folder.err
     Path("other.csv").write_text("text,label\na b,x\nc d,y\n" * 30)
     others = heedful(*ask, "-o", "out", "--train", "other.csv")
     assert others.code == 2

@@ -181,4 +181,4 @@ def test_a_readout_is_refused_for_a_run_and_an_unknown_measure_for_a_transformer
     assert "--readout needs hf:FOLDER_OR_NAME." in answer.err
     answer = heedful("explain", f"hf:{saved}", "a b", "--measure", "contribution")
     assert answer.code == 2
-    assert "a Hugging Face model gives no contribution" in answer.err
+    assert "a Hugging Face model has no contribution" in answer.err

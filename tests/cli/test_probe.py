@@ -59,7 +59,7 @@ def test_the_probe_is_one_of_the_analyses(heedful, data):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["--seeds", "one"], "numbers separated by commas, such as 1,2,3, not 'one'."),
+        (["--seeds", "one"], "--seeds expects whole numbers separated by commas, such as 1,2"),
         (["--seeds", "1,,2"], "--seeds expects whole numbers"),
         (["--seeds", "3,3"], "the same seed is given twice: 3, 3."),
         (["--mask", "k-hat"], "no projection named 'k-hat'. Did you mean 'k-hot'?"),

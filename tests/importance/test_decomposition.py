@@ -54,7 +54,7 @@ def test_a_model_that_cannot_be_decomposed_says_so_and_gives_no_number():
     (note,) = [one for one in subject.notes if NAME in one]
     assert note.startswith("decomposition is not available: with attention, normalisation and")
     assert "BertForSequenceClassification does not add up to them (off by " in note
-    with pytest.raises(ConfigError, match="a Hugging Face model gives no decomposition, which ne"):
+    with pytest.raises(ConfigError, match="a Hugging Face model has no decomposition, which ne"):
         subject.importance(subject.read(TEXTS), NAME)
 
 

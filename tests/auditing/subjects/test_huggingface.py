@@ -370,7 +370,7 @@ def test_held_attention_is_another_gradient():
 def test_an_unknown_measure_and_an_unknown_counterfactual_are_refused():
     subject = a_subject()
     reading = subject.read(TEXTS)
-    with pytest.raises(ConfigError, match="gives no contribution"):
+    with pytest.raises(ConfigError, match="has no contribution"):
         subject.importance(reading, "contribution")
     with pytest.raises(ConfigError, match="is not available for"):
         subject.otherwise(reading, Frozen(), 0)

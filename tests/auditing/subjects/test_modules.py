@@ -24,7 +24,7 @@ TEXTS = ["positiveaaa neutralaaa", "Neutralaab", "neutralaaa neutralaab negative
 
 
 LACKS_EMBEDDINGS = (
-    "this module gives no gradient-norm, which needs gradients with respect to word embeddings. "
+    "this module has no gradient-norm, which needs gradients with respect to word embeddings. "
     "Available: attention, "
 )
 

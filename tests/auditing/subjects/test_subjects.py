@@ -60,7 +60,7 @@ def test_leave_one_out_of_a_function_deletes_the_word_from_the_text():
     scores = subject.importance(reading, "leave-one-out")
     whole, without = (by_words({"good": 2.0})([t])[0, 1] for t in ("a good film", "a film"))
     np.testing.assert_allclose(scores[0], [0, whole - without, 0])
-    with pytest.raises(ConfigError, match="gives no ablation"):
+    with pytest.raises(ConfigError, match="has no ablation"):
         subject.importance(reading, "ablation")
 
 
