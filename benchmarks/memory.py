@@ -48,31 +48,17 @@ def made_up(count: int, seed: int) -> Documents:
 
 def tiny_bert() -> Subject:
     """Two layers of two heads, random numbers."""
-    from tokenizers import Tokenizer, models, pre_tokenizers, processors
-    from transformers import (
-        BertConfig,
-        BertForSequenceClassification,
-        PreTrainedTokenizerFast,
-    )
+    from transformers import BertConfig, BertForSequenceClassification
+    from word_tokenizer import word_tokenizer
 
     from heedful.auditing.subjects.huggingface.loading import of_pair
     from heedful.auditing.subjects.huggingface.subject import subject_of
     from heedful.readouts import readouts
 
-    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
-    known = {word: number for number, word in enumerate([*special, *WORDS])}
-    cutter = Tokenizer(models.WordLevel(known, unk_token="[UNK]"))
-    cutter.pre_tokenizer = pre_tokenizers.Whitespace()
-    cutter.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
-    )
-    tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=cutter, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]",
-        sep_token="[SEP]",
-    )  # fmt: skip
+    tokenizer = word_tokenizer(WORDS)
     torch.manual_seed(0)
     config = BertConfig(
-        vocab_size=len(known), hidden_size=16, num_hidden_layers=2, num_attention_heads=2,
+        vocab_size=len(tokenizer), hidden_size=16, num_hidden_layers=2, num_attention_heads=2,
         intermediate_size=16, max_position_embeddings=32, id2label={0: "bad", 1: "good"},
     )  # fmt: skip
     loaded = of_pair(BertForSequenceClassification(config), tokenizer)
