@@ -18,7 +18,6 @@ from heedful.cli import (
     probe,
     reproduce,
     serve,
-    sign,
     sweep,
     train,
     verify,
@@ -48,7 +47,7 @@ app.command("audit", epilog=example("audit runs/faithful reviews.csv -o audits/f
 )
 app.command("card", epilog=example("card audits/faithful -o README.md"))(card.card)
 app.command("verify", epilog=example("verify runs audits"))(verify.verify)
-app.command("sign", epilog=example("sign audits/faithful --key ~/.ssh/id_ed25519"))(sign.sign)
+app.command("sign", epilog=example("sign audits/faithful --key ~/.ssh/id_ed25519"))(verify.sign)
 app.command("compare", epilog=example("compare audits/standard audits/faithful -o compared"))(
     compare.compare
 )

@@ -1,4 +1,4 @@
-"""`heedful verify`: what was changed since it was written."""
+"""`heedful verify` and `heedful sign`: what was changed since it was written, and who vouches."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -37,6 +37,26 @@ def verify(
             show.result(_sentence(one))
     if not all(one.is_trusted for one in found):
         raise typer.Exit(1)
+
+
+def sign(
+    folders: Annotated[
+        list[Path],
+        typer.Argument(metavar="RUN|AUDIT…", help="Runs, audits, or folders that contain them."),
+    ],
+    key: Annotated[Path, typer.Option("--key", help="Private SSH key (see ssh-keygen).")],
+) -> None:
+    """Sign runs and audits with an SSH key, to hand them to others.
+
+    The signature is of the file with the seal, so it covers every sealed file. What was changed
+    since it was written is not signed. `heedful verify --signers FILE` checks signatures.
+    """
+    from heedful import verification
+    from heedful.cli import show
+
+    for folder in folders:
+        for found in verification.sign(folder, key):
+            show.result(f"{found.path}: {found.kind}, signed in {found.record}.sig")
 
 
 def _sentence(found: "Verified") -> str:
