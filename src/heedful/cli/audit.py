@@ -144,8 +144,7 @@ def audit(
     exactness: Precision = check(precision, Precision, "--precision")
     seconds = None if budget is None else seconds_in(budget)
     given = GivenScores.read(list(map(str, attributions or [])) or None)
-    if given.names and ask is not None and "telling" not in ask:
-        raise UsageError("--attributions are judged by telling: ask it too.")
+    given.check_asked(ask)
     if run.startswith(HF):
         refuse_options(
             {

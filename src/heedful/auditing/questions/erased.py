@@ -28,7 +28,15 @@ FALL = "fall"  # of the log-odds of a decision
 # What the ceiling is chosen from. Leave-one-out alone fails where two words say the same.
 BEST_OF = ("leave-one-out", "gradient-x-input", "contribution", "decomposition")
 GREEDY, BEAM, WORST = "greedy erasure", "beam search", "worst order"
-CANDIDATES = (ATTENTION, ALONE, *BEST_OF, GREEDY, BEAM)  # for the best ranking of a document
+OF_THE_JUDGE = "leave-one-out of the judge"  # where another model judges
+CANDIDATES = (
+    ATTENTION,
+    ALONE,
+    *BEST_OF,
+    OF_THE_JUDGE,
+    GREEDY,
+    BEAM,
+)  # for the best ranking of a document
 RANKINGS = "20 random rankings of all words"
 TESTS = {
     name: AuditTest(
