@@ -1,15 +1,19 @@
 """Scores that were computed elsewhere are judged as if they had been computed here."""
 
-from dataclasses import replace
+import json
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 import heedful
 from heedful.auditing.given_scores import GivenScores, scored_texts
 from heedful.auditing.questions import AuditSettings
-from heedful.errors import DataError, DataWarning
+from heedful.auditing.run_audit import prepare_audit
+from heedful.errors import ConfigError, DataError, DataWarning, RunError, UsageError
+from heedful.importance import Importance, Need, Seen
 from heedful.importance.attributions import write_attributions
 from heedful.importance.attributions.formats import formats
 from heedful.text.documents import Document, Documents
@@ -147,3 +151,56 @@ def test_the_picture_of_attention_is_judged_by_one_rule_in_the_table_and_in_the_
     is_true = audit.columns["is_true_picture"]
     np.testing.assert_array_equal(audit.columns["is_true_attention"], is_true)
     assert row_of(audit, "attention")["false_pictures"] == pytest.approx(1 - np.nanmean(is_true))
+
+
+@dataclass(frozen=True)
+class Lengths(Importance):
+    """The letters of each word."""
+
+    needs = frozenset({Need.TEXTS})
+    name: str = "lengths"
+
+    def of(self, seen: Seen) -> torch.Tensor:
+        return seen.is_token.double()
+
+
+def test_further_measures_are_ranked_beside_given_scores(subject):
+    with_more = subject.with_measures([Lengths()])
+    given = GivenScores.read([row(text, lambda w: 1.0) for text in documents().texts])
+    prepared = prepare_audit(with_more, documents(), given=given)
+    assert prepared.subject.measures[-2:] == ("lengths", "given attributions")
+    with pytest.raises(ConfigError, match="every audit ranks lengths already"):
+        with_more.with_measures([Lengths()])
+
+
+def test_given_scores_are_refused_where_telling_is_not_asked(subject):
+    given = [row(text, lambda w: 1.0) for text in documents().texts]
+    with pytest.raises(
+        UsageError, match="attributions are judged by the question telling: ask telling too"
+    ):
+        heedful.audit(subject, documents(), asked=["decisive"], attributions=given)
+
+
+def test_a_request_says_which_version_measured(subject, tmp_path):
+    prepared = prepare_audit(subject, documents())
+    prepared.kept_in(tmp_path).parts.put(0, {})
+    known = json.loads((tmp_path / "request.json").read_text())
+    (tmp_path / "request.json").write_text(
+        json.dumps({name: value for name, value in known.items() if name != "measurements"})
+    )
+    with pytest.raises(RunError, match="begun with measurements = None, not version"):
+        prepared.kept_in(tmp_path)
+
+
+def test_leave_one_out_is_the_subjects_own_also_where_another_model_judges(subject):
+    judge = a_subject({"here": 2.0, "film": -2.0, "good": 0.5, "the": 1.0})
+    own = list(scored_texts(subject, documents().texts, ["leave-one-out"]))
+    audit = heedful.audit(
+        subject, documents(), SETTINGS, ["telling"], judge=judge, attributions=own
+    )
+    for column in ("fall", "is_true"):
+        inside, given = (audit.columns[f"{column}_{m}leave-one-out"] for m in ("", "given "))
+        np.testing.assert_allclose(inside, given, err_msg=column)
+    best, judges = (audit.columns[f"fall_{m}"] for m in ("best", "leave-one-out of the judge"))
+    assert (best >= judges - 1e-9)[~np.isnan(best)].all()
+    assert (judges > audit.columns["fall_leave-one-out"] + 1e-9).any()

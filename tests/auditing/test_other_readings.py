@@ -11,7 +11,7 @@ import heedful
 from heedful.auditing.audit import audit as run
 from heedful.auditing.questions import AuditSettings
 from heedful.auditing.questions.base import Findings, Measured
-from heedful.auditing.questions.other_readings import chosen_elsewhere
+from heedful.auditing.questions.other_readings import chosen_elsewhere, reading_facts
 from heedful.auditing.questions.telling import TRUE_PICTURES
 from heedful.auditing.subjects.classifier import ClassifierSubject
 from heedful.auditing.verdict import judge_check, reading_verdict
@@ -185,3 +185,16 @@ def test_the_best_of_many_readings_that_guess_is_not_best_on_the_documents_it_is
     best = max(column.mean() for column in tosses.values())
     assert best > 0.62
     assert 1 - chosen["false_pictures"] < 0.58
+
+
+def test_a_reading_that_was_not_measured_is_not_taken_for_false():
+    columns = {f"fall_{name}": np.ones(20) for name in ("best", "random", "mine")}
+    labels = np.zeros(20, dtype=np.int64)
+    found = Findings(
+        "telling", a_subject({}), Measured(columns), labels, labels, np.zeros(20), 20,
+        AuditSettings(),
+    )  # fmt: skip
+    mine, by_chance = (reading_facts(found, m, TRUE_PICTURES) for m in ("mine", "random"))
+    assert np.isnan(mine["false_pictures"])
+    assert mine["verdict"] == "not-safe"
+    assert by_chance["false_pictures"] == 1.0

@@ -185,6 +185,8 @@ def test_what_may_be_shown_instead_is_said_in_a_sentence():
         "false on 40%."
     )
     assert "also" not in what_instead((better, attention, chance), chosen, "may-not", 0.15)
+    longer = (row("leave-one-out-held or ablation", 0.06),)
+    assert "(by itself also: leave-one-out)" in what_instead(ranked, longer, "may-not", 0.15)
     nothing = what_instead(ranked, (), "may-not", 0.05)
     assert nothing.startswith("No measure of importance may be shown instead: none is")
     by_chance = (row("leave-one-out", 0.2, verdict="may-not"),)

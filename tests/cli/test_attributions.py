@@ -1,10 +1,12 @@
 """Scores written by `predict --attributions` and judged by `audit --attributions`."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from heedful.training.trained import Trained
 from tests.readouts.tiny import planted_documents
 
 
@@ -78,8 +80,30 @@ def test_what_cannot_be_served_is_refused_before_anything_is_computed(heedful, s
     Path("s.jsonl").write_text(json.dumps({"text": "a", "words": ["a"], "scores": [1.0]}))
     answer = heedful("audit", f"hf:{saved}", documents, "--attributions", "s.jsonl", *unasked[2:])
     assert answer.code == 2
-    assert "--attributions are judged by the question telling: add --ask telling." in answer.err
+    assert "attributions are judged by the question telling: ask telling too." in answer.err
     answer = heedful("predict", f"hf:{saved}", "a text", "--measure", "attention")
     assert "--measure and --format need --attributions." in answer.err
     answer = heedful("predict", f"hf:{saved}", "a text", "--attributions", "scores.csv")
     assert "files of the format table must end in .jsonl or .parquet" in answer.err
+
+
+def test_no_scores_are_written_of_texts_that_would_be_shown_without_a_heat_map(
+    heedful, run, monkeypatch
+):
+    """As in a healed run whose attention disagrees with the model that decides."""
+    decisions = Trained.decisions
+
+    def withholding(self: Trained, texts: list[str]):
+        why = tuple("No heat map: it disagrees." if "bad" in text else "" for text in texts)
+        return replace(decisions(self, texts), withheld=why)
+
+    monkeypatch.setattr(Trained, "decisions", withholding)
+    answer = heedful("predict", run, "a good film", "a bad film", "--attributions", "s.jsonl")
+    assert answer.code == 0, answer.err
+    (row,) = map(json.loads, Path("s.jsonl").read_text().splitlines())
+    assert row["text"] == "a good film"
+    assert "1 of 2 left out of s.jsonl: they would be shown without a heat map" in answer.err
+    answer = heedful("predict", run, "a bad film", "--attributions", "none.jsonl")
+    assert answer.code == 0, answer.err
+    assert "not written: none.jsonl" in answer.err
+    assert not Path("none.jsonl").exists()

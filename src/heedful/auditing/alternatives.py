@@ -41,7 +41,9 @@ def what_instead(measures: Rows, chosen: Rows, verdict: Verdict, tolerated: floa
             "No measure of importance may be shown instead: none is certain to have a false "
             f"picture on at most {tolerated:.0%} of the documents{_refused(measures)}."
         )
-    others = [str(row["measure"]) for row in able if str(row["measure"]) not in best["measure"]]
+    others = [
+        str(row["measure"]) for row in able if row["measure"] not in best["measure"].split(" or ")
+    ]
     also = f" (alone also: {', '.join(others[:3])})" if others else ""
     return (
         f"What may be shown instead: {best['measure']}{also}: chosen on other documents, "

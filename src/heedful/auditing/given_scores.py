@@ -11,11 +11,12 @@ from pathlib import Path
 import numpy as np
 
 from heedful.auditing.subjects.base import AnySubject, Subject
-from heedful.errors import DataError, counted
+from heedful.errors import DataError, UsageError, counted
 from heedful.importance.attributions import Attributions, ScoredText, read_attributions
 from heedful.text.documents import Documents
 
 GIVEN = "given"  # among the facts about an audit: the names of the measures that were given
+JUDGED_BY = "telling"  # the question
 CHARACTERS_AT_ONCE = 16_384  # of texts that are scored together
 
 
@@ -48,6 +49,13 @@ class GivenScores:
         """Of the measures, as the audit calls them."""
         return [one.name for one in self.attributions]
 
+    def check_asked(self, questions: Sequence[str] | None) -> None:
+        """Refuse scores that no question would judge."""
+        if self.attributions and questions is not None and JUDGED_BY not in questions:
+            raise UsageError(
+                f"attributions are judged by the question {JUDGED_BY}: ask {JUDGED_BY} too."
+            )
+
     def on(self, documents: Documents) -> tuple[Documents, int]:
         """The documents that have scores, and how many have none; refused if none has any."""
         texts = set(documents.texts)
@@ -74,7 +82,7 @@ class GivenScores:
         """The subject with these scores among its measures."""
         classes = tuple(map(str, subject.classes))
         named = [replace(one, classes=classes) for one in self.attributions]
-        return subject.with_measures([*subject.further.values(), *named])
+        return subject.with_measures(named)
 
 
 def _has_own(given: Attributions, text: str, texts: Set[str]) -> bool:

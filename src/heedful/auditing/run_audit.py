@@ -16,7 +16,7 @@ import numpy as np
 from heedful.auditing.audit import audit, measure_share
 from heedful.auditing.checkpoints import PartsInFolder
 from heedful.auditing.given_scores import GIVEN, GivenScores
-from heedful.auditing.measuring import AuditOptions
+from heedful.auditing.measuring import MEASUREMENTS, AuditOptions
 from heedful.auditing.progress import AuditWatcher
 from heedful.auditing.questions import AuditSettings
 from heedful.auditing.results import Audit, plain
@@ -175,6 +175,7 @@ class PreparedAudit:
         digest = hashlib.sha256(repr(said).encode("utf-8", "surrogatepass")).hexdigest()
         return {
             **self.subject.identity,
+            "measurements": MEASUREMENTS,
             "documents": digest[:16],
             "sample": self.plan.sample,
             "budget": self.plan.budget is not None,
@@ -212,6 +213,7 @@ def prepare_audit(
     chosen = new_documents([subject], documents, plan.include_trained)
     known = dict(about or {})
     if given is not None and given.attributions:
+        given.check_asked(plan.questions)
         scored, unscored = given.on(chosen.documents)
         chosen = replace(chosen, documents=scored, left_out_unscored=unscored)
         subject, known[GIVEN] = given.beside(subject), given.names

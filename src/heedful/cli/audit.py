@@ -162,8 +162,7 @@ def audit(
     exactness: Precision = check(precision, Precision, "--precision")
     seconds = None if budget is None else seconds_in(budget)
     given = GivenScores.read(list(map(str, attributions or [])) or None)
-    if given.names and ask is not None and "telling" not in ask:
-        raise UsageError("--attributions are judged by the question telling: add --ask telling.")
+    given.check_asked(ask)
     source = transformer_source(run, template, label_words, long_texts)
     shared = Shared.checked(
         on, workers, address, output, budget,

@@ -134,7 +134,14 @@ def predict(
     if export is not None:
         from heedful.auditing.subjects.classifier import ClassifierSubject
 
-        export.write(ClassifierSubject(trained), documents.texts)
+        rows = zip(documents.texts, decisions.withheld, strict=True)
+        shown = [text for text, why in rows if not why]
+        if withheld:
+            notes.append(
+                f"{withheld:,} of {len(documents):,} left out of {export.path.name}: they would be "
+                "shown without a heat map"
+            )
+        export.write(ClassifierSubject(trained), shown)
     if not quiet:
         for sentence in notes:
             show.note(f"note: {sentence}")
@@ -170,11 +177,14 @@ class Export:
         return cls(path, measures or ["attention"], format)
 
     def write(self, subject: "Subject", texts: "Sequence[str]") -> None:
-        """The scores of all texts."""
+        """The scores of some texts."""
         from heedful.auditing.given_scores import scored_texts
         from heedful.cli import show
         from heedful.importance.attributions import write_attributions
 
+        if not texts:
+            show.note(f"not written: {self.path}, there is no text whose scores may be shown")
+            return
         found = list(scored_texts(subject, texts, self.measures))
         write_attributions(found, self.path, self.format)
         show.note(f"written: {self.path}")

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from heedful.auditing.subjects.huggingface.model import TransformerModel
-from heedful.auditing.subjects.huggingface.sinks import FIRST, SIGNS, Sinks
+from heedful.auditing.subjects.huggingface.sinks import FIRST, SIGNS, Sinks, is_sign
 from heedful.auditing.subjects.huggingface.subject import subject_of
 from heedful.readouts import readouts
 from tests.readouts.tiny import tiny_model, tiny_tokenizer
@@ -38,6 +38,17 @@ def test_much_attention_outside_of_words_or_on_a_full_stop_is_noted():
         "left out, and the rest is scaled up"
     )
     assert signs.startswith("50% of the attention on words lies on full stops and other signs, wh")
+    assert signs.endswith("if it were even: possibly a sink")
+
+
+@pytest.mark.parametrize("piece", [".", "Ġ.", "▁,", "##!", ".</w>", "âĢ¦", "Ġ«"])
+def test_marks_of_pieces_do_not_make_words_of_signs(piece):
+    assert is_sign(piece)
+
+
+@pytest.mark.parametrize("piece", ["film", "Ġfilm", "▁é", "##s", "Ã©", "ä¸Ń", "Ġ", "Ãī"])
+def test_letters_are_no_signs(piece):
+    assert not is_sign(piece)
 
 
 def test_even_attention_on_words_is_no_sink():

@@ -28,7 +28,9 @@ FALL = "fall"  # of the log-odds of a decision
 # What the ceiling is chosen from. Leave-one-out alone fails where two words say the same.
 BEST_OF = ("leave-one-out", "gradient-x-input", "contribution", "decomposition")
 GREEDY, BEAM, WORST = "greedy erasure", "beam search", "worst order"
-CANDIDATES = (ATTENTION, ALONE, *BEST_OF, GREEDY, BEAM)  # for the best ranking of a document
+OF_THE_JUDGE = "leave-one-out of the judge"  # where another model judges
+# For the best ranking of a document.
+CANDIDATES = (ATTENTION, ALONE, *BEST_OF, OF_THE_JUDGE, GREEDY, BEAM)
 RANKINGS = "20 random rankings of all words (10 beyond the sample for costly measures)"
 TESTS = {
     name: AuditTest(

@@ -95,7 +95,7 @@ class Grounded(Question):
             found.fact(
                 "sd of the entropy of influence",
                 _sd_terms(columns["influence_entropy"], columns["influence_entropy_sd"]),
-                "over the states of all documents",
+                "over the states of all documents, each document counted alike",
             ),
             found.fact("conicity", columns["conicity"], "0 to 1; 1: all states point the same way"),
         ]
@@ -116,7 +116,7 @@ def _entropy(
 
 
 def _sd_terms(mean: Column, sd: Column) -> Column:
-    """A term per document whose mean is the standard deviation over all states.
+    """A term per document whose mean is the standard deviation over all states, documents alike.
 
     variance = mean over documents of (sd² + mean²) - (mean of the means)²; the terms are the
     influence function of its root, so that their spread gives the interval.

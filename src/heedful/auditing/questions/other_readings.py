@@ -40,7 +40,8 @@ from heedful.importance.base import Complete
 IS_TRUE = "is_true"  # its column: whether the picture of a measure is true
 RANDOM_MODEL = "random_model"  # rank agreement with the measure of a model with random weights
 GAP = "gap"  # between the sum of scores and what they should sum to, as a share
-NEVER = (ATTENTION, "random")  # judged elsewhere, or the floor itself
+BY_CHANCE = "random"
+NEVER = (ATTENTION, BY_CHANCE)  # judged elsewhere, or the floor itself
 
 
 def measured_readings(
@@ -50,7 +51,7 @@ def measured_readings(
     ranked = [
         measure
         for measure in group.subject.measures
-        if f"{FALL}_{measure}" in columns and measure != "random"
+        if f"{FALL}_{measure}" in columns and measure != BY_CHANCE
     ]
     found = _pictures(group, ranked, columns, deleting)
     return found | _like_random_model(group, ranked) | _gaps(group, ranked)
@@ -111,8 +112,10 @@ def _gaps(group: DocumentGroup, measures: Sequence[str]) -> dict[str, Column]:
 def reading_facts(found: Findings, measure: str, true_pictures: AuditTest) -> dict[str, Any]:
     """The share of false pictures of a measure, its checks, and what they come to."""
     columns, bootstrap = found.columns, found.settings.bootstrap
-    never = np.where(np.isnan(columns[f"{FALL}_best"]), np.nan, 0.0)  # by chance
-    true = score_share(columns.get(f"{IS_TRUE}_{measure}", never), bootstrap)
+    judged = np.full(len(columns[f"{FALL}_best"]), np.nan)  # not measured
+    if measure == BY_CHANCE:
+        judged = np.where(np.isnan(columns[f"{FALL}_best"]), np.nan, 0.0)
+    true = score_share(columns.get(f"{IS_TRUE}_{measure}", judged), bootstrap)
     judgement = found.judged(true_pictures, true).judgement
     checks: list[Judgement | None] = []
     told: dict[str, Any] = {}

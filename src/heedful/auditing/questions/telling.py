@@ -40,6 +40,7 @@ from heedful.auditing.questions.erased import (
     CANDIDATES,
     FALL,
     GREEDY,
+    OF_THE_JUDGE,
     TESTS,
     WORST,
     Rows,
@@ -100,7 +101,10 @@ class Telling(Question):
         subject, reading, settings = group.subject, group.reading, group.settings
         effects = group.effects_by(group.judge)
         everyone, sample = np.arange(len(reading.weights)), np.flatnonzero(group.is_sampled)
-        rankings = cheap_rankings(reading, effects) | {
+        rankings = cheap_rankings(reading, effects)
+        if group.judge is not subject:  # of its own words, and the subject's is ranked beside it
+            rankings[OF_THE_JUDGE] = rankings[LEAVE_ONE_OUT]
+        rankings |= {
             measure: _ranking(group, measure) for measure in BEST_OF if measure in subject.measures
         }
         further = {}
@@ -183,7 +187,7 @@ def _no_judge(found: Findings) -> list[dict[str, object]]:
 def _ranking(group: DocumentGroup, measure: str) -> Ranking:
     """A measure as a ranking; one without a sign has words against the decision last."""
     effects = group.effects_by(group.judge)
-    if measure == LEAVE_ONE_OUT:
+    if measure == LEAVE_ONE_OUT and group.judge is group.subject:
         return effects.lost  # in log-odds the order is the same, and holds where p is 1
     scores = group.importance(measure)
     return scores if group.subject.measure(measure).is_signed else effects.opposing_last(scores)

@@ -252,10 +252,10 @@ class Subject(Judge):
         return self.further.get(name) or importances.make(name)
 
     def with_measures(self: AnySubject, measures: Sequence[Measure]) -> AnySubject:
-        """The same, with further measures that its audit ranks."""
-        other = copy(self)
-        other.further = ready(measures)
-        for name, measure in other.further.items():
+        """The same, with further measures that its audit ranks beside those that it has."""
+        other, more = copy(self), ready(measures)
+        other.further = {**self.further, **more}
+        for name, measure in more.items():
             self._check(name, measure)
             if name in self.measures:
                 raise ConfigError(

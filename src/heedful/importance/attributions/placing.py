@@ -117,6 +117,17 @@ def _as_bytes(tokens: Sequence[str]) -> list[str] | None:
 BLANKS = frozenset(b" \t\n\r\f\v")
 
 
+def letters_of(token: str) -> str:
+    """What a token stands for in a text, without marks of pieces; bytes are read as letters."""
+    piece = MARKS.sub("", token)
+    if all(letter in BYTE_OF for letter in piece):
+        try:
+            return bytes(map(BYTE_OF.__getitem__, piece)).decode()
+        except UnicodeDecodeError:
+            pass  # the letter itself, or a part of one
+    return piece
+
+
 def _bytes_of(text: str) -> tuple[str, list[int]]:
     """The bytes of a text without white space, one letter each, and where they come from."""
     letters, places = [], []

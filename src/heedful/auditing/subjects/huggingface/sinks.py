@@ -11,6 +11,7 @@ from torch import Tensor
 from transformers import PreTrainedTokenizerBase
 
 from heedful.auditing.subjects.huggingface.tokenization import PieceBatch
+from heedful.importance.attributions.placing import letters_of
 from heedful.readouts.pooling import SPECIAL
 
 MUCH = 0.3  # of the attention
@@ -58,7 +59,7 @@ class Sinks:
             if word == SPECIAL:
                 self.outside[token] += share
                 continue
-            kinds = [FIRST] * (word == 0) + [SIGNS] * (not any(map(str.isalnum, token)))
+            kinds = [FIRST] * (word == 0) + [SIGNS] * is_sign(token)
             for kind in kinds:
                 self.within[kind] += share / of_words if of_words > 0 else 0.0
                 self.even[kind] += 1 / pieces
@@ -84,9 +85,15 @@ class Sinks:
             if share >= MUCH and share > TIMES_OVER * even:
                 found.append(
                     f"{share:.0%} of the attention on words lies on {kind}, which would have "
-                    f"{even:.0%} if it were even: a sink rather than a reason"
+                    f"{even:.0%} if it were even: possibly a sink"
                 )
         return tuple(found)
+
+
+def is_sign(piece: str) -> bool:
+    """Whether a piece of a text is neither letters nor digits, whatever marks its place."""
+    letters = letters_of(piece)
+    return bool(letters) and not any(map(str.isalnum, letters))
 
 
 def _by_share(named: tuple[str, float]) -> float:
