@@ -18,6 +18,7 @@ from jaxtyping import Bool
 from numpy import ndarray
 
 from heedful.auditing.checkpoints import Part, Parts, PartsInMemory
+from heedful.auditing.given_scores import unscored_words
 from heedful.auditing.progress import MEASURING, AuditWatcher
 from heedful.auditing.questions import AuditSettings, Question, questions
 from heedful.auditing.questions.base import DocumentGroup, Measured
@@ -280,6 +281,7 @@ def _base(subject: Subject, reading: Reading, documents: Documents) -> Measured:
             "prediction_number": reading.prediction.astype(np.float64),
             "probability": reading.probabilities.max(axis=1),
             "cut": cut,
+            **unscored_words(subject, reading),
         }
     )
 
