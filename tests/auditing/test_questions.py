@@ -182,7 +182,7 @@ def test_what_may_be_shown_instead_is_said_in_a_sentence():
     assert sentence == (
         "What may be shown instead: leave-one-out (by itself also: ablation): chosen on other "
         "documents, its picture is false on 6% of the documents (1% to 11%), where attention's is "
-        "false on 40%."
+        "false on 40%. Only deletion of words was tried for it."
     )
     assert "also" not in what_instead((better, attention, chance), chosen, "may-not", 0.15)
     longer = (row("leave-one-out-held or ablation", 0.06),)

@@ -1,7 +1,9 @@
-"""What may be shown instead of attention: measures of importance, judged by the same rule.
+"""What may be shown instead of attention: measures of importance, judged with words deleted.
 
 A measure may be shown if its share of false pictures surely lies below what is tolerated, and no
-check refuses it. The one that is named was chosen on other documents than it was judged on.
+check refuses it. Pictures of attention and of given scores are judged with words replaced or hidden
+too; those of our own measures are not, and the sentence about them says so. The one that is named
+was chosen on other documents than it was judged on.
 """
 
 from collections.abc import Mapping, Sequence
@@ -45,7 +47,8 @@ def what_instead(measures: Rows, chosen: Rows, verdict: Verdict, tolerated: floa
     also = f" (by itself also: {', '.join(others[:3])})" if others else ""
     return (
         f"What may be shown instead: {best['measure']}{also}: chosen on other documents, "
-        f"{_of(best)}, where attention's is false on {attention['false_pictures']:.0%}."
+        f"{_of(best)}, where attention's is false on {attention['false_pictures']:.0%}. "
+        "Only deletion of words was tried for it."
     )
 
 
@@ -65,7 +68,7 @@ def of_given(row: Mapping[str, Any], tolerated: float) -> str:
     """What was found of scores that were given, in a sentence."""
     return (
         f"The scores of {row['measure']} {READINGS[row['verdict']]} as an explanation: "
-        f"{_of(row, 'their')}; "
+        f"{_of(row, 'their')}; {row.get('otherwise') or 'only deletion of words was tried'}; "
         f"at most {tolerated:.0%} are tolerated."
     )
 
