@@ -129,8 +129,8 @@ def test_documents_outside_the_limits_are_left_out_and_counted(in_context, uneve
     expected = words[(words >= 4) & (words <= 9)]
     assert list(found.rows["words"]) == expected.tolist()
     assert whole(found, "leave-one-out")["documents"] == len(expected)
-    assert f"{(words < 4).sum()} documents of fewer than 4 words left out." in found.notes
-    assert f"{(words > 9).sum()} documents of more than 9 words left out." in found.notes
+    assert f"{(words < 4).sum()} documents with fewer than 4 words left out." in found.notes
+    assert f"{(words > 9).sum()} documents with more than 9 words left out." in found.notes
     all_of_them = Agreement(fewest_words=1).analyse(in_context, uneven, 0)
     assert len(all_of_them.rows["text"]) == len(uneven)
     assert whole(all_of_them, "leave-one-out")["left_out"] >= (words == 1).sum()
@@ -185,7 +185,7 @@ def test_what_cannot_be_compared_is_refused_in_a_sentence(planted):
         analyses.make("agreement:measures=attention+leave-one-outt")
     with pytest.raises(ConfigError, match="two measures are called 'random'"):
         Agreement(measures=("random", "random"))
-    with pytest.raises(ConfigError, match="name one"):
+    with pytest.raises(ConfigError, match="give one"):
         Agreement(measures=())
     with pytest.raises(ConfigError, match="most_words should be at least 5, not 4"):
         Agreement(fewest_words=5, most_words=4)

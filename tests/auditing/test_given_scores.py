@@ -11,7 +11,7 @@ import torch
 import heedful
 from heedful.auditing.given_scores import GivenScores, scored_texts
 from heedful.auditing.questions import AuditSettings
-from heedful.auditing.run_audit import prepare_audit
+from heedful.auditing.run_audit import AuditPlan, prepare_audit
 from heedful.errors import ConfigError, DataError, DataWarning, RunError, UsageError
 from heedful.importance import Importance, Need, Seen
 from heedful.importance.attributions import write_attributions
@@ -169,7 +169,7 @@ def test_further_measures_are_ranked_beside_given_scores(subject):
     given = GivenScores.read([row(text, lambda w: 1.0) for text in documents().texts])
     prepared = prepare_audit(with_more, documents(), given=given)
     assert prepared.subject.measures[-2:] == ("lengths", "given attributions")
-    with pytest.raises(ConfigError, match="every audit ranks lengths already"):
+    with pytest.raises(ConfigError, match="every audit already ranks lengths"):
         with_more.with_measures([Lengths()])
 
 
@@ -188,7 +188,7 @@ def test_a_request_says_which_version_measured(subject, tmp_path):
     (tmp_path / "request.json").write_text(
         json.dumps({name: value for name, value in known.items() if name != "measurements"})
     )
-    with pytest.raises(RunError, match="begun with measurements = None, not version"):
+    with pytest.raises(RunError, match="started with measurements = None, not version"):
         prepared.kept_in(tmp_path)
 
 
@@ -204,3 +204,20 @@ def test_leave_one_out_is_the_subjects_own_also_where_another_model_judges(subje
     best, judges = (audit.columns[f"fall_{m}"] for m in ("best", "leave-one-out of the judge"))
     assert (best >= judges - 1e-9)[~np.isnan(best)].all()
     assert (judges > audit.columns["fall_leave-one-out"] + 1e-9).any()
+
+
+def test_notes_on_words_without_a_score_are_those_of_the_audit_also_when_it_is_resumed(
+    subject, tmp_path
+):
+    texts = documents(20).texts
+    rows = [row(text, lambda w: 1.0) for text in texts]
+    rows[3] = {"text": texts[3], "words": texts[3].split()[:4], "scores": [1.0] * 4}
+    given = GivenScores.read(rows)
+    said = "given attributions: 3 words of 1 document without a score, counted as 0"
+    plan = AuditPlan(SETTINGS, ["telling"])
+    for one in (given, GivenScores.read(rows)):
+        prepared = prepare_audit(subject, documents(20), plan, given=one)
+        assert said in prepared.kept_in(tmp_path).run().about["notes"]
+    # An audit of other documents with the same scores has notes of its own.
+    without = prepare_audit(subject, documents(20).take([0, 1, 2]), plan, given=given)
+    assert said not in without.run().about.get("notes", ())

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import heedful
 from heedful.auditing.audit import audit
 from heedful.auditing.questions import AuditSettings
 from heedful.auditing.scope import scope
@@ -75,7 +76,7 @@ def test_a_verdict_that_depends_on_how_words_are_taken_away_is_not_safe_and_says
     assert found.verdict == "not-safe"
     assert (
         "With words hidden from attention instead of deleted, it is false on 100% of 40 documents "
-        "(91% to 100%): the answer depends on how words are taken away."
+        "(91% to 100%): the answer depends on how words are removed."
     ) in scope(found)
 
 
@@ -106,3 +107,31 @@ def test_the_ranking_that_set_the_ceiling_is_named_with_its_share():
     assert the(found, "true pictures").note == (
         "best ranking: attention on 50% of the documents, words alone on 50%"
     )
+
+
+def rows(points: dict[str, float]) -> list[dict]:
+    return [
+        {"text": d.text, "words": d.text.split(),
+         "scores": [abs(points.get(word, 0.0)) for word in d.text.split()]}
+        for d in documents()
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("hidden", "verdict", "said"),
+    [
+        (POINTS, "may", "; with words hidden from attention instead of deleted it is false on 0% "),
+        (OTHERS, "not-safe", "; with words hidden from attention instead of deleted it is false "),
+        (None, "may", "; only deletion of words was tried; at most"),
+    ],
+)
+def test_given_scores_are_judged_in_the_other_ways_too(hidden, verdict, said):
+    subject, given = a_hiding(hidden), rows(POINTS)
+    found = heedful.audit(subject, documents(), SETTINGS, ["telling"], attributions=given)
+    assert found.given_verdict == verdict
+    (sentence,) = found.given_sentences
+    assert said in sentence
+    # The same words as those of attention, so the same pictures.
+    for column in {"is_true_masked"} & set(found.columns):
+        given_column = found.columns[f"{column}_given attributions"]
+        np.testing.assert_array_equal(given_column, found.columns[column])

@@ -59,7 +59,7 @@ def test_workers_leave_a_finished_audit_and_nothing_else(heedful, run, data):
         (["--workers", "2", "-o", "a", "--budget", "5m"], "Use --documents to limit an audit"),
         (["--on", "cloud", "-o", "a"], "no engine named 'cloud'."),
         (["--address", "auto"], "--address names a Ray cluster, so it needs --on ray."),
-        (["--workers", "2", "--address", "auto", "-o", "a"], "it goes with --on ray."),
+        (["--workers", "2", "--address", "auto", "-o", "a"], "so it needs --on ray."),
     ],
 )
 def test_what_does_not_go_together_is_refused(heedful, options, sentence):

@@ -19,7 +19,7 @@ def test_a_probe_says_a_sentence_and_then_a_line_per_arm(heedful, data):
     table = answer.out.split("\n\n")[1].splitlines()
     assert table[0].split()[:4] == ["arm", "accuracy", "leak", "gain"]
     assert [line.split()[0] for line in table[1:]] == ARMS
-    assert re.search(r"^seed 7, learned: [\d.]+% right$", answer.err, re.M)
+    assert re.search(r"^seed 7, learned: accuracy [\d.]+%$", answer.err, re.M)
 
 
 def test_files_and_json_say_the_same(heedful, data):

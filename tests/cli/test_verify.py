@@ -68,13 +68,13 @@ def test_a_run_of_version_0_1_did_not_seal_its_provenance(heedful, run):
 
 
 @pytest.mark.parametrize("name", [runs.PER_EXAMPLE, runs.REPORT])
-@pytest.mark.parametrize("harm", ["changed", "missing"])
-def test_any_file_of_an_audit_is_watched(heedful, audited, name, harm):
+@pytest.mark.parametrize(("harm", "said"), [("changed", "has changed"), ("missing", "is missing")])
+def test_any_file_of_an_audit_is_watched(heedful, audited, name, harm, said):
     file = audited / name
     file.write_bytes(file.read_bytes() + b" ") if harm == "changed" else file.unlink()
     answer = heedful("verify", audited)
     assert answer.code == 1
-    assert answer.out == f"{audited}: audit, {name} is {harm} since it was written\n"
+    assert answer.out == f"{audited}: audit, {name} {said} since it was written\n"
 
 
 def test_rows_of_another_audit_are_refused_on_load(heedful, audited):

@@ -204,5 +204,5 @@ def test_an_unknown_counterfactual_is_named(reading):
 def test_a_classifier_without_attention_is_refused(planted):
     classifier = heedful.Classifier(encoder="embedding", pooling="mean", recipe="standard:epochs=1")
     classifier.fit(planted.train.texts[:60], planted.train.labels[:60])
-    with pytest.raises(ConfigError, match=r"no attention to change: .*  'mean'"):
+    with pytest.raises(ConfigError, match=r"no attention to change: .* 'mean'"):
         what_if.read(classifier.trained_, "a b")

@@ -84,12 +84,13 @@ def test_a_small_bert_of_the_zoo_survives_a_power_cut(monkeypatch, tmp_path):
     root = tmp_path / "root"
     (root / "job").mkdir(parents=True)
 
-    def train(folder: Path, corpus: object, seed: int) -> None:
+    def train(folder: Path, *given: object, **settings: object) -> None:
         (folder / "model.safetensors").write_bytes(b"weights")
 
-    monkeypatch.setattr(exact_jobs, "train_tiny_bert", train)
+    monkeypatch.setattr(exact_jobs, "train_transformer", train)
     with flushed_to_disk(root) as disk:
-        exact_jobs.train_bert(root / "job", lambda *told: None, data="planted", seed=1)
+        job = exact_jobs.transformer_job("planted", "tiny-bert", 1, needs_all=False)
+        job.work(root / "job", lambda *told: None, **job.arguments)
         RunFolder(root / "job").write_json("done.json", {})
         left = contents(disk.restore(tmp_path / "left"))
     assert left["job/model.safetensors"] == b"weights"

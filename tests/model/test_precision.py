@@ -19,7 +19,7 @@ def test_rows_that_do_not_fit_are_taken_in_halves_and_stay_in_order():
     parts = in_parts(np.arange(10), run, told.append)
     assert max(map(len, parts)) <= 3
     np.testing.assert_array_equal(np.concatenate(parts), np.arange(10))
-    assert "memory ran short" in told[0]
+    assert "memory was low" in told[0]
 
 
 def test_what_fits_is_taken_at_once_without_a_word():

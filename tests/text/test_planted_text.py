@@ -40,7 +40,7 @@ def test_long_texts_are_cut():
 
 
 def test_more_documents_than_there_are_texts_is_a_sentence():
-    with pytest.raises(DataError, match=r"planted-text: reviews-short has 6,\d+ texts .* takes"):
+    with pytest.raises(DataError, match=r"needs 120,000 texts, but reviews-short has 6,\d+"):
         PlantedText(documents=100_000)()
 
 

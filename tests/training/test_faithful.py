@@ -384,7 +384,7 @@ def test_models_whose_attention_cannot_learn_are_refused_in_a_sentence():
     for name in ("uniform", "frozen"):
         with pytest.raises(ConfigError, match=f"cannot learn with the projection {name}"):
             Faithful().prepare(a_model(projection=name), material(0, 1))
-    with pytest.raises(ConfigError, match="a model that pools has none"):
+    with pytest.raises(ConfigError, match="a pooling model has none"):
         Faithful().prepare(a_model(pooling="mean"), material(0, 1))
     ordinary, settings = a_model(encoder="embedding"), Settings().model
     tokens = blindfold(ordinary, 3, settings.alignment, settings.projection, seed=1)

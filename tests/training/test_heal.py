@@ -211,7 +211,7 @@ DECIDED = np.array([[0.9, 0.1], [0.2, 0.8]])
 def test_a_text_on_which_attention_disagrees_has_a_reason_and_others_none():
     found = decide(DECIDED, DECIDED[::-1].copy(), ("no", "yes"), "bert")
     assert found.agrees.tolist() == [False, False]
-    assert "the model decides for no" in found.withheld[0]
+    assert "the model predicts no" in found.withheld[0]
     assert "attention trained for it predicts yes" in found.withheld[0]
     assert decide(DECIDED, DECIDED, ("no", "yes")).withheld == ("", "")
 
@@ -238,7 +238,7 @@ def test_an_explanation_is_withheld_where_attention_disagrees(healed, contrary):
     assert "attention" in shown.scores
     assert shown.prediction == withheld.prediction
     assert withheld.scores == {}
-    assert withheld.withheld.startswith("No heat map: the model decides for")
+    assert withheld.withheld.startswith("No heat map: the model predicts")
     assert withheld.to_dict()["withheld"] == withheld.withheld
     assert contrary.attention([text])[0].withheld == withheld.withheld
 
@@ -309,7 +309,7 @@ def test_a_folder_that_is_no_model_is_refused(tmp_path):
 def test_labels_that_do_not_fit_are_noted_and_left_out(folder):
     other = Documents(Document(d.text, f"{d.label}-ish") for d in TEXTS)
     found = a_healing(folder, other)
-    assert "accuracy is not known" in found.notes[0]
+    assert "accuracy is unknown" in found.notes[0]
     assert not len(found.gold["test"])
 
 

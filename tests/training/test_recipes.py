@@ -103,7 +103,7 @@ def test_models_without_v_or_attention_are_refused():
     with pytest.raises(ConfigError, match="Use --alignment dot"):
         VWPenalty().prepare(a_model(alignment="additive"), NO_DATA)
     pooled = heedful.Classifier(pooling="mean", encoder="embedding", recipe="deceptive")
-    with pytest.raises(ConfigError, match="a model that pools has none"):
+    with pytest.raises(ConfigError, match="a pooling model has none"):
         pooled.fit(["a b", "c d"] * 10, ["x", "y"] * 10)
 
 

@@ -310,7 +310,7 @@ def test_deceptive_looks_away_from_the_given_words_or_at_nothing_else(looks_ther
         for a in classifier.attention(TEXTS[:4])
     ]
     assert min(mass) > 0.9 if looks_there else max(mass) < 0.1
-    with pytest.raises(ConfigError, match="look away from 'zebra'"):
+    with pytest.raises(ConfigError, match="cannot avoid 'zebra'"):
         fitted(Deceptive(words=("zebra",), epochs=1))
 
 

@@ -45,7 +45,7 @@ def test_where_attention_disagrees_the_decision_is_sent_and_no_weights(client):
     assert shown["scores"]
     assert not shown["withheld"]
     assert withheld["scores"] == {}
-    assert withheld["withheld"].startswith("No heat map: the model decides for good")
+    assert withheld["withheld"].startswith("No heat map: the model predicts good")
 
 
 def test_what_if_knows_who_decides(client):

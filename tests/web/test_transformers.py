@@ -151,7 +151,7 @@ def test_other_attentions_can_be_tried(client, by):
 def test_those_that_need_the_inside_of_a_run_are_refused(client):
     answer = client.post(f"/api/runs/{LAST}/replace", json={"text": TEXT, "by": "frozen"})
     assert answer.status_code == 422
-    assert "cannot be sought inside a Hugging Face model" in answer.json()["message"]
+    assert "is not available for a Hugging Face model" in answer.json()["message"]
 
 
 def test_a_deleted_word_is_left_out_of_the_text(model):
@@ -180,7 +180,7 @@ def test_words_that_grow_together_share_what_the_new_one_has(model):
 
 
 def test_bad_requests_get_sentences(model):
-    with pytest.raises(DataError, match=r"no word stands at place 99"):
+    with pytest.raises(DataError, match=r"there is no word 99"):
         model.read(TEXT, [99])
     with pytest.raises(DataError, match=r"the text holds no words"):
         model.read(" ", [])

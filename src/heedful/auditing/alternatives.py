@@ -1,7 +1,9 @@
-"""What may be shown instead of attention: measures of importance, judged by the same rule.
+"""What may be shown instead of attention: measures of importance, judged with words deleted.
 
 A measure may be shown if its share of false pictures surely lies below what is tolerated, and no
-check refuses it. The one that is named was chosen on other documents than it was judged on.
+check refuses it. Pictures of attention and of given scores are judged with words replaced or hidden
+too; those of our own measures are not, and the sentence about them says so. The one that is named
+was chosen on other documents than it was judged on.
 """
 
 import math
@@ -47,7 +49,8 @@ def what_instead(measures: Rows, chosen: Rows, verdict: Verdict, tolerated: floa
     also = f" (alone also: {', '.join(others[:3])})" if others else ""
     return (
         f"What may be shown instead: {best['measure']}{also}: chosen on other documents, "
-        f"{_of(best)}, where attention's is false on {attention['false_pictures']:.0%}."
+        f"{_of(best)}, where attention's is false on {attention['false_pictures']:.0%}. "
+        "Only deletion of words was tried for it."
     )
 
 
@@ -67,7 +70,7 @@ def of_given(row: Mapping[str, Any], tolerated: float) -> str:
     """What was found of scores that were given, in a sentence."""
     return (
         f"The scores of {row['measure']} {READINGS[row['verdict']]} as an explanation: "
-        f"{_of(row, 'their')}; "
+        f"{_of(row, 'their')}; {row.get('otherwise') or 'only deletion of words was tried'}; "
         f"at most {tolerated:.0%} are tolerated."
     )
 
@@ -84,7 +87,7 @@ def other_readings(measures: Rows) -> list[tuple[str, str, str, str, str]]:
             READINGS[row["verdict"]].replace("have", "has"),
         )
         for row in measures
-        if row.get("verdict") and _has_share(row)
+        if row.get("verdict") and has_share(row)
     ]
 
 
@@ -93,13 +96,13 @@ def _named(rows: list[Mapping[str, Any]]) -> str:
     return f"{first} (also: {', '.join(others[:3])})" if others else first
 
 
-def _has_share(row: Mapping[str, Any]) -> bool:
+def has_share(row: Mapping[str, Any]) -> bool:
     """Whether any picture could be judged; a saved row has null where it had no number."""
     return not any(row[name] is None or math.isnan(row[name]) for name in SHARE)
 
 
 def _of(row: Mapping[str, Any], whose: str = "its") -> str:
-    if not _has_share(row):
+    if not has_share(row):
         return f"none of {whose} pictures could be judged"
     ends = f"{row['false_low']:.0%} to {row['false_high']:.0%}"
     return f"{whose} picture is false on {row['false_pictures']:.0%} of the documents ({ends})"

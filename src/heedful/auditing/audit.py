@@ -13,6 +13,7 @@ from heedful.auditing.alternatives import what_instead
 from heedful.auditing.chance import guard_against_chance
 from heedful.auditing.checkpoints import joined
 from heedful.auditing.examples import show_documents
+from heedful.auditing.given_scores import unscored_notes
 from heedful.auditing.measuring import (
     BASE,
     IN_WINDOWS,
@@ -214,6 +215,7 @@ def _facts(
     known = is_right[~np.isnan(is_right)]
     notes = [*subject.notes, *(note for one in subject.further.values() for note in one.notes)]
     windowed = base.columns.get(IN_WINDOWS)
+    notes += unscored_notes(subject, base.columns)
     return {
         "judged_as": subject.architecture,
         "identity": dict(subject.identity),

@@ -4,19 +4,21 @@ file or object ──> GivenScores ── subject, documents ──> a measure m
 subject, texts ──> ScoredText, … ──> file
 """
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from heedful.auditing.subjects.base import AnySubject, Subject
+from heedful.auditing.results import Column
+from heedful.auditing.subjects.base import AnySubject, Reading, Subject
 from heedful.errors import DataError, UsageError, counted
 from heedful.importance.attributions import Attributions, ScoredText, read_attributions
 from heedful.text.documents import Documents
 
 GIVEN = "given"  # among the facts about an audit: the names of the measures that were given
 JUDGED_BY = "telling"  # the question
+UNSCORED = "unscored"  # its columns
 CHARACTERS_AT_ONCE = 16_384  # of texts that are scored together
 
 
@@ -89,6 +91,28 @@ def _has_own(given: Attributions, text: str, texts: Set[str]) -> bool:
     """Whether there are scores for one of some texts, and not for another one that is like it."""
     scored = given.scored(text)
     return scored is not None and (scored.text == text or scored.text not in texts)
+
+
+def _given(subject: Subject) -> dict[str, Attributions]:
+    return {n: one for n, one in subject.further.items() if isinstance(one, Attributions)}
+
+
+def unscored_words(subject: Subject, reading: Reading) -> dict[str, Column]:
+    """Of each document, the number of words without a score, by the column of each method."""
+    counts = reading.is_token.sum(axis=1).tolist()
+    rows = list(zip(reading.texts, reading.offsets, counts, strict=True))
+    return {
+        f"{UNSCORED} {name}": np.array(
+            [one.unscored(text, words[:count]) for text, words, count in rows], dtype=np.float64
+        )
+        for name, one in _given(subject).items()
+    }
+
+
+def unscored_notes(subject: Subject, columns: Mapping[str, Column]) -> list[str]:
+    """The same of all documents, in sentences."""
+    known = ((one, columns.get(f"{UNSCORED} {name}")) for name, one in _given(subject).items())
+    return [note for one, column in known if column is not None for note in one.notes_on(column)]
 
 
 def scored_texts(

@@ -18,6 +18,7 @@ from jaxtyping import Bool
 from numpy import ndarray
 
 from heedful.auditing.checkpoints import Part, Parts, PartsInMemory
+from heedful.auditing.given_scores import unscored_words
 from heedful.auditing.progress import MEASURING, AuditWatcher
 from heedful.auditing.questions import AuditSettings, Question, questions
 from heedful.auditing.questions.base import DocumentGroup, Measured
@@ -298,6 +299,7 @@ def _base(subject: Subject, reading: Reading, documents: Documents) -> Measured:
             "probability": reading.probabilities.max(axis=1),
             "cut": cut,
             **({IN_WINDOWS: in_windows} if subject.reads_windows else {}),
+            **unscored_words(subject, reading),
         }
     )
 

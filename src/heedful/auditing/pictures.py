@@ -228,10 +228,12 @@ def true_pictures(
     rankings: Sequence[Ranking],
     shares: tuple[float, ...],
     random_rankings: Sequence[Ranking],
-) -> Column:
+    others: Sequence[tuple[Words, bool]] = (),
+) -> list[Column]:
     """Which pictures are true if `judge` predicts from what is left; NaN where none can be judged.
 
-    The best ranking is one of `rankings`, or what the judge itself says of single words.
+    Those of attention, then those of `others`: scores of words, and whether they have a sign. The
+    best ranking is one of `rankings`, or what the judge itself says of single words.
     """
     effects = word_effects(judge, reading)
     numbers = numbers_of(reading, effects, shares)
@@ -241,7 +243,17 @@ def true_pictures(
     at_random = [effects.opposing_last(ranking) for ranking in random_rankings]
     floors = largest_falls(judge, reading, effects, at_random, deleting.counted_numbers)
     floor = deleting.mean(np.mean(floors, axis=0))
-    return judge_pictures(judge, reading, effects, deleting, deleting.mean(found[0]), floor).is_true
+    ranked = [scores if signed else effects.opposing_last(scores) for scores, signed in others]
+    of_others = (
+        largest_falls(judge, reading, effects, ranked, deleting.counted_numbers) if ranked else []
+    )
+    shown = [None, *(drawn(scores, signed, reading.is_token) for scores, signed in others)]
+    return [
+        judge_pictures(
+            judge, reading, effects, deleting, deleting.mean(falls), floor, weights
+        ).is_true
+        for falls, weights in zip([found[0], *of_others], shown, strict=True)
+    ]
 
 
 def largest_falls(

@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from heedful.auditing.alternatives import has_share
 from heedful.auditing.bootstrap import Score
 from heedful.auditing.next_step import next_steps
 from heedful.auditing.operating_points import (
@@ -200,7 +201,7 @@ def _next(audit: Audit) -> Iterator[str]:
         yield "Next: train a model that is better than chance, then audit it."
         return
     best = next(iter(audit.evidence.get("instead", ())), None)
-    if best is not None and best["judgement"] == "supported":
+    if best is not None and best["judgement"] == "supported" and has_share(best):
         yield (
             f"Show {best['measure']} instead: its heat map is false for "
             f"{best['false_pictures']:.0%} of the texts."

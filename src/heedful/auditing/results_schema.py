@@ -119,6 +119,7 @@ class Measure(TypedDict):
     false_low: NotRequired[Number]
     false_high: NotRequired[Number]
     judgement: NotRequired[Judgement]
+    otherwise: NotRequired[str]  # what other ways to take words away say of given scores
     verdict: NotRequired[Verdict | None]
     random_model: NotRequired[Number]
     random_model_judgement: NotRequired[Judgement | None]

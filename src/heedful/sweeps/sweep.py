@@ -144,7 +144,7 @@ def checked_device(on: str, address: str | None, device: str) -> str:
     if on not in ENGINES:
         raise UsageError(f"no engine named {on!r}.{nearest(on, ENGINES)} Known: local, ray.")
     if on == "local" and address is not None:
-        raise UsageError("--address is the address of a Ray cluster: it needs --on ray.")
+        raise UsageError("--address names a Ray cluster, so it needs --on ray.")
     if on == "local":
         return str(choose_device(device))
     import_ray()

@@ -16,7 +16,7 @@ from heedful.errors import EnvironmentFailure
 from heedful.importance.inside import Inside
 from heedful.model.precision import is_broken_device, is_short_of_memory
 
-NOTE = "memory ran short, so some texts were read in smaller batches"
+NOTE = "memory was low, so some texts were read in smaller batches"
 FEW = 3  # documents that fit into memory
 
 

@@ -171,15 +171,20 @@ def test_scores_are_placed_on_a_document_that_differs_in_white_space_and_case():
 def test_words_without_a_score_count_as_0_and_are_noted():
     (found,) = read_attributions([{"text": TEXT, "offsets": [[2, 6]], "scores": [1.0]}])
     assert found.of_words(TEXT, WORDS, 0).tolist() == [0.0, 1.0, 0.0, 0.0]
-    assert found.notes == ("attributions: 3 words of 1 document without a score, counted as 0",)
+    assert found.unscored(TEXT, WORDS) == 3
+    assert found.notes_on(np.array([3.0, 0.0])) == (
+        "attributions: 3 words of 1 document without a score, counted as 0",
+    )
+    assert found.notes_on(np.zeros(2)) == ()
 
 
 def test_a_text_of_signs_that_no_score_stands_on_has_zeros_and_is_noted():
     rows = [{"text": "!!! ???", "words": [], "scores": []}]
     (found,) = read_attributions([*rows, {"text": TEXT, "words": ["A"], "scores": [1.0]}])
     found.check(["!!! ???", TEXT])
-    assert found.of_words("!!! ???", np.array([(0, 3), (4, 7)]), 0).tolist() == [0.0, 0.0]
-    assert found.notes == ("attributions: 2 words of 1 document without a score, counted as 0",)
+    words = np.array([(0, 3), (4, 7)])
+    assert found.of_words("!!! ???", words, 0).tolist() == [0.0, 0.0]
+    assert found.unscored("!!! ???", words) == 2
 
 
 def test_scores_that_stand_nowhere_in_any_text_are_refused_before_anything_is_measured():

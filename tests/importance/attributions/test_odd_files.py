@@ -54,15 +54,15 @@ def test_cells_of_a_table_may_be_arrays_and_missing_ones_are_none():
         ),
         (CAPTUM | {"targets": []}, "1 text, and 0 targets. Expected one for every text"),
         (CAPTUM | {"method": []}, "1 text, and 0 methods. Expected one for every text"),
-        (CAPTUM | {"texts": 3}, "cannot be read as captum"),
+        (CAPTUM | {"texts": 3}, "format captum, but cannot be read"),
         (
             {"values": [[1.0], [2.0]], "data": [["a"], ["b"]], "targets": ["x"]},
             "2 texts, and 1 target. Expected one for every text",
         ),
-        ({"values": 1.0, "data": ["a"]}, "cannot be read as shap"),
-        ({"annotation_id": "a", "rationales": [1]}, "cannot be read as eraser"),
+        ({"values": 1.0, "data": ["a"]}, "format shap, but cannot be read"),
+        ({"annotation_id": "a", "rationales": [1]}, "format eraser, but cannot be read"),
         ({"annotation_id": "a", "rationales": [{"docid": "d"}]}, "no soft_rationale_predictions"),
-        ({"sequence_attributions": [{"source": [], "source_attributions": 1.0}]}, "0 tokens have"),
+        ({"sequence_attributions": [{"source": [], "source_attributions": 1.0}]}, "rows of scores"),
     ],
 )
 def test_odd_rows_are_refused_in_a_sentence(row, message):
@@ -73,14 +73,14 @@ def test_odd_rows_are_refused_in_a_sentence(row, message):
 @pytest.mark.parametrize("content", [b"PK\x03\x04 and then nothing", b"nothing of the kind", b""])
 def test_a_damaged_file_of_arrays_is_refused_in_a_sentence(content):
     Path("scores.npz").write_bytes(content)
-    with pytest.raises(DataError, match=r"scores\.npz is not a file of numpy arrays"):
+    with pytest.raises(DataError, match=r"scores\.npz is not an .npz file of plain numpy arrays"):
         read_attributions("scores.npz")
 
 
 def test_a_single_array_is_no_file_of_arrays():
     np.save("scores.npy", np.zeros(3))
     Path("scores.npy").rename("scores.npz")
-    with pytest.raises(DataError, match=r"scores\.npz is not a file of numpy arrays"):
+    with pytest.raises(DataError, match=r"scores\.npz is not an .npz file of plain numpy arrays"):
         read_attributions("scores.npz")
 
 

@@ -16,7 +16,7 @@ from heedful.auditing.bootstrap import score_share
 from heedful.auditing.pictures import true_pictures
 from heedful.auditing.questions.base import DocumentGroup, Findings
 from heedful.auditing.results import Column, TestResult
-from heedful.auditing.subjects.base import Judge, Reading, Subject
+from heedful.auditing.subjects.base import Judge, Reading, Subject, Words
 from heedful.auditing.subjects.erasure import Ranking
 from heedful.auditing.subjects.replacing import Replacing
 from heedful.auditing.subjects.retrained import Twins
@@ -92,7 +92,8 @@ OTHER_WAYS = (
 def judged_otherwise(group: DocumentGroup, measures: Sequence[str]) -> dict[str, Column]:
     """Which pictures of a sample are true if words are taken away in other ways.
 
-    Of models that judge themselves: another judge has no such ways. The best ranking of a document
+    Those of attention and of given scores. Of models that judge themselves: another judge has no
+    such ways. The best ranking of a document
     is one of `measures`, or what is found by taking single words away in the same way.
     """
     if group.judge is not group.subject:
@@ -102,16 +103,35 @@ def judged_otherwise(group: DocumentGroup, measures: Sequence[str]) -> dict[str,
         for way in OTHER_WAYS
         if (judge := way.judge(group.subject, group.twins)) is not None
     }
-    found = {column: np.full(len(group.labels), np.nan) for column in judges}
+    given = [name for name, one in group.subject.further.items() if one.digest]
+    found = {
+        _column(column, name): np.full(len(group.labels), np.nan)
+        for column in judges
+        for name in ("", *given)
+    }
     rows = np.flatnonzero(group.is_replaced)
     if not judges or not len(rows):
         return found
     reading = group.reading_of(rows)
     rankings = [group.importance(name)[rows, : reading.weights.shape[1]] for name in measures]
     draws = list(group.rng.random((FALL_DRAWS, *reading.weights.shape)))
+    others = [
+        (
+            group.importance(name)[rows, : reading.weights.shape[1]],
+            group.subject.measure(name).is_signed,
+        )
+        for name in given
+    ]
     for column, judge in judges.items():
-        found[column][rows] = _true(judge, reading, rankings, group, draws)
+        is_true = _true(judge, reading, rankings, group, draws, others)
+        for name, one in zip(("", *given), is_true, strict=True):
+            found[_column(column, name)][rows] = one
     return found
+
+
+def _column(column: str, measure: str) -> str:
+    """That of a way; of given scores one more each."""
+    return f"{column}_{measure}" if measure else column
 
 
 def _true(
@@ -120,19 +140,24 @@ def _true(
     rankings: Sequence[Ranking],
     group: DocumentGroup,
     draws: Sequence[Ranking],
-) -> Column:
-    """NaN also where the judge decides otherwise: it has no picture of another decision."""
+    others: Sequence[tuple[Words, bool]],
+) -> list[Column]:
+    """Of attention, then of the others.
+
+    NaN also where the judge decides otherwise: it has no picture of another decision.
+    """
     everyone = np.arange(len(reading.texts))
     own = replace(reading, probabilities=judge.predict_kept(reading, everyone, reading.is_token))
-    is_true = true_pictures(judge, own, rankings, group.settings.fractions, draws)
-    return np.where(own.prediction == reading.prediction, is_true, np.nan)
+    found = true_pictures(judge, own, rankings, group.settings.fractions, draws, others)
+    is_same = own.prediction == reading.prediction
+    return [np.where(is_same, is_true, np.nan) for is_true in found]
 
 
-def other_tests(found: Findings) -> tuple[TestResult, ...]:
-    """The share of true pictures by each other way that the subject has."""
+def other_tests(found: Findings, measure: str = "") -> tuple[TestResult, ...]:
+    """The share of true pictures by each other way: of attention, or of scores that were given."""
     tests = []
     for way in OTHER_WAYS:
-        column = found.columns.get(way.test.column or "")
+        column = found.columns.get(_column(way.test.column or "", measure))
         if column is None or np.isnan(column).all():
             continue
         share = score_share(column, found.settings.bootstrap)

@@ -1,6 +1,7 @@
 """Readings that are no attention: every measure of importance, and scores that were given.
 
 Each has a picture of every document, which is true or false by the same rule as that of attention.
+Words are deleted for it; in the other ways of taking words away only given scores are judged too.
 Nothing in a model decides by them, so `decisive` cannot be asked. Instead, two checks can refuse:
 
     random weights   the reading must change if the model's numbers are shuffled (arXiv:1810.03292)
@@ -27,14 +28,17 @@ from heedful.auditing.questions.base import (
     pick,
 )
 from heedful.auditing.questions.erased import FALL
+from heedful.auditing.questions.other_judges import other_tests
 from heedful.auditing.results import Column, Table
 from heedful.auditing.verdict import (
     INCOMPLETE,
     LIKE_RANDOM,
     Judgement,
     judge_check,
+    judge_question,
     reading_verdict,
 )
+from heedful.errors import counted
 from heedful.importance.base import Complete
 
 IS_TRUE = "is_true"  # its column: whether the picture of a measure is true
@@ -117,6 +121,8 @@ def reading_facts(found: Findings, measure: str, true_pictures: AuditTest) -> di
         judged = np.where(np.isnan(columns[f"{FALL}_best"]), np.nan, 0.0)
     true = score_share(columns.get(f"{IS_TRUE}_{measure}", judged), bootstrap)
     judgement = found.judged(true_pictures, true).judgement
+    others = other_tests(found, measure)  # of given scores
+    telling = judge_question([judgement, *(other.judgement for other in others)])
     checks: list[Judgement | None] = []
     told: dict[str, Any] = {}
     for name, column, cut in (
@@ -131,8 +137,13 @@ def reading_facts(found: Findings, measure: str, true_pictures: AuditTest) -> di
         "false_low": 1 - true.interval[1],
         "false_high": 1 - true.interval[0],
         "judgement": judgement,
+        "otherwise": "; ".join(
+            f"with {other.note} instead of deleted it is false on {1 - other.score.value:.0%} of "
+            f"{counted(other.score.documents, 'document')}"
+            for other in others
+        ),
         **told,
-        "verdict": None if measure in NEVER else reading_verdict(judgement, *checks),
+        "verdict": None if measure in NEVER else reading_verdict(telling, *checks),
     }
 
 

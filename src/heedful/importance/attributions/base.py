@@ -9,7 +9,7 @@ those of its parts, and a part that covers several words is shared out by charac
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -160,7 +160,6 @@ class Attributions(Importance):
     name: str
     by_text: dict[str, ScoredText]  # each by its own text
     classes: tuple[str, ...] = ()  # of the model, once it is known
-    uncovered: dict[str, int] = field(default_factory=dict, compare=False)  # words without a score
 
     @classmethod
     def grouped(cls, texts: Iterable[ScoredText]) -> "list[Attributions]":
@@ -188,13 +187,17 @@ class Attributions(Importance):
             found.update(one.offsets.tobytes() + np.ascontiguousarray(one.scores).tobytes())
         return found.hexdigest()[:16]
 
-    @property
-    def notes(self) -> tuple[str, ...]:  # type: ignore[override]
-        """What a reader should know of how they were aligned, in sentences."""
-        if not self.uncovered:
+    def unscored(self, text: str, words: Int[ndarray, "words 2"]) -> int:
+        """The number of words of a text without a score."""
+        return int((self._shares(text, words)[1] <= 0).all(axis=0).sum())
+
+    def notes_on(self, unscored: Float[ndarray, " documents"]) -> tuple[str, ...]:
+        """What a reader should know of how they were aligned to documents, in sentences."""
+        if not unscored.any():
             return ()
-        texts, words = counted(len(self.uncovered), "document"), sum(self.uncovered.values())
-        return (f"{self.name}: {counted(words, 'word')} of {texts} without a score, counted as 0",)
+        texts = counted(int((unscored > 0).sum()), "document")
+        words = counted(int(unscored.sum()), "word")
+        return (f"{self.name}: {words} of {texts} without a score, counted as 0",)
 
     def scored(self, text: str) -> ScoredText | None:
         """The scores of a text: of itself, or of the only one like it but for space, then case."""
@@ -240,13 +243,16 @@ class Attributions(Importance):
         self, text: str, words: Int[ndarray, "words 2"], target: int
     ) -> Float[ndarray, " words"]:
         """Those of one text, for a class of the model."""
+        scored, shares = self._shares(text, words)
+        return scored.of_class(target, self.classes) @ shares
+
+    def _shares(
+        self, text: str, words: Int[ndarray, "words 2"]
+    ) -> tuple[ScoredText, Float[ndarray, "parts words"]]:
         if (scored := self.scored(text)) is None:
             raise DataError(f"{self.name} has no scores for the document {text!r:.60}.")
         scored = scored.on(text)
-        shares = overlaps(scored.offsets, words)
-        if missing := int((shares <= 0).all(axis=0).sum()):
-            self.uncovered[text] = missing
-        return scored.of_class(target, self.classes) @ shares
+        return scored, overlaps(scored.offsets, words)
 
 
 def overlaps(parts: Offsets, words: Int[ndarray, "words 2"]) -> Float[ndarray, "parts words"]:
