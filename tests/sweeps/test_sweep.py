@@ -191,7 +191,7 @@ def test_a_killed_sweep_goes_on():
 def test_what_cannot_be_asked_is_refused_before_anything_runs(monkeypatch):
     with pytest.raises(UsageError, match=r"no engine named 'rey'\. Did you mean 'ray'\?"):
         heedful.sweep(QUICK, "out", on="rey")
-    with pytest.raises(UsageError, match="--address is the address of a Ray cluster"):
+    with pytest.raises(UsageError, match="--address names a Ray cluster"):
         heedful.sweep(QUICK, "out", address="auto")
     monkeypatch.setitem(sys.modules, "ray", types.ModuleType("ray"))
     monkeypatch.setitem(sys.modules, "ray.exceptions", types.ModuleType("ray.exceptions"))
