@@ -43,10 +43,10 @@ FAILED = {
 MEANS: dict[Verdict, str] = {
     "may": "You may show this heat map as the reason for a decision, for texts like these. It says "
     "which words the model used, not that the model is right.",
-    "may-not": "Do not show this heat map as the reason for a decision: it would mislead whoever "
-    "reads it.",
-    "not-safe": "Do not show this heat map as the reason for a decision yet: nothing speaks "
-    "strongly against it, but it has not passed the test either.",
+    "may-not": "Do not show this heat map as the reason for a decision: it would mislead the "
+    "people who read it.",
+    "not-safe": "Do not show this heat map as the reason for a decision yet: the tests neither "
+    "support it clearly nor refute it.",
 }
 
 
