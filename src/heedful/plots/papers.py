@@ -29,6 +29,7 @@ VERDICT_COLOURS = {
     "open": GREY,
 }
 ROW, PLOT_WIDTH, LABEL_WIDTH = 14, 330, 500  # pixels
+LABEL_SPACE = 620  # a browser may draw wider letters than those that were measured
 
 
 def beside_published(numbers: pd.DataFrame, unit: str) -> Figure:
@@ -95,7 +96,7 @@ def _forest_panel(tests: pd.DataFrame, kind: str) -> "ChartType":
     shown = pd.DataFrame(rows).round(5)
     axis = alt.Axis(
         grid=False, ticks=False, domain=False, labelExpr="split(datum.label, '|')[1]",
-        labelLimit=LABEL_WIDTH, labelPadding=8, minExtent=LABEL_WIDTH, maxExtent=LABEL_WIDTH,
+        labelLimit=LABEL_WIDTH, labelPadding=8, minExtent=LABEL_SPACE, maxExtent=LABEL_SPACE,
     )  # fmt: skip
     names = list(VERDICT_COLOURS)
     colours = alt.Scale(domain=names, range=list(VERDICT_COLOURS.values()))
