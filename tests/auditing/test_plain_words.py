@@ -75,7 +75,10 @@ def test_what_speaks_against_a_picture_besides_is_named():
 def test_the_next_step_is_the_reading_that_may_be_shown_and_the_commands():
     audit = made_audit(0.3)
     assert audit.in_plain_words.next == ""
-    row = {"measure": "leave-one-out", "judgement": "supported", "false_pictures": 0.04}
+    row = {
+        "measure": "leave-one-out", "judgement": "supported", "false_pictures": 0.04,
+        "false_low": 0.01, "false_high": 0.09,
+    }  # fmt: skip
     cured = replace(
         audit,
         about={**audit.about, COMMANDS: ["heedful train x"]},

@@ -98,7 +98,8 @@ def _named(rows: list[Mapping[str, Any]]) -> str:
 
 def has_share(row: Mapping[str, Any]) -> bool:
     """Whether any picture could be judged; a saved row has null where it had no number."""
-    return not any(row[name] is None or math.isnan(row[name]) for name in SHARE)
+    shares = [row.get(name) for name in SHARE]
+    return not any(share is None or math.isnan(share) for share in shares)
 
 
 def _of(row: Mapping[str, Any], whose: str = "its") -> str:
