@@ -11,7 +11,14 @@ from pathlib import Path
 import pytest
 
 from heedful.errors import EnvironmentFailure
-from heedful.storage import ABANDONED_SECONDS, flush_files, held, make_folder, write_atomically
+from heedful.storage import (
+    ABANDONED_SECONDS,
+    flush_files,
+    held,
+    make_folder,
+    remove_parts_of,
+    write_atomically,
+)
 from tools.harden.power_cut import contents, flushed_to_disk
 
 
@@ -103,3 +110,11 @@ def test_files_of_others_that_a_full_disk_does_not_keep_are_told_in_a_sentence(r
     monkeypatch.setattr(os, "fsync", fsync)
     with pytest.raises(EnvironmentFailure, match=r"the disk is full: .*weights could not be"):
         flush_files(root)
+
+
+def test_parts_of_a_file_that_nobody_else_writes_are_removed_and_no_others(tmp_path):
+    parts = (".rows.parquet.123.part", ".rows.parquet.99999999.part", ".other.parquet.123.part")
+    for name in ("rows.parquet", *parts):
+        (tmp_path / name).write_text("x")
+    remove_parts_of(tmp_path / "rows.parquet")
+    assert {path.name for path in tmp_path.iterdir()} == {"rows.parquet", ".other.parquet.123.part"}

@@ -209,6 +209,13 @@ def _remove_leftovers(folder: Path) -> None:
             remove(path)
 
 
+def remove_parts_of(path: Path) -> None:
+    """Remove what killed writers left of a file that nobody else writes at this moment."""
+    for part in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
+        if PART.fullmatch(part.name):
+            remove(part)
+
+
 def _is_abandoned(path: Path) -> bool:
     """Whether it is long since a process of this machine that is gone was writing something."""
     if (match := PART.fullmatch(path.name)) is None:

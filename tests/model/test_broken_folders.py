@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from heedful.calibration import exact_jobs
-from heedful.errors import RunError
+from heedful.errors import ConfigError, RunError
 from heedful.model.sequence_classifier import SequenceClassifier
 from heedful.runs import RunFolder
 from heedful.text.tokenize import TextSettings, Tokenizer
@@ -43,6 +43,13 @@ def test_weights_that_are_cut_short_are_refused(folder):
     file = folder / "model.safetensors"
     file.write_bytes(file.read_bytes()[:200])
     with pytest.raises(RunError, match="the weights of tiny cannot be read: "):
+        SequenceClassifier.load(str(folder))
+
+
+@pytest.mark.parametrize("architectures", [5, [1], "BertForSequenceClassification"])
+def test_architectures_that_are_no_list_of_names_are_refused(folder, architectures):
+    changed(folder / "config.json", lambda stored: stored.update(architectures=architectures))
+    with pytest.raises(ConfigError, match=r"names its architectures as .* Expected a list"):
         SequenceClassifier.load(str(folder))
 
 

@@ -182,9 +182,20 @@ def _packed(lengths: Int[ndarray, " texts"], at_once: int) -> Iterator[Int[ndarr
         start += size
 
 
+def _architectures(name: str, config: "PreTrainedConfig") -> list[str]:
+    """The kinds of model that a configuration names; a list of names, if it names any."""
+    named = getattr(config, "architectures", None) or []
+    if not isinstance(named, list) or not all(isinstance(one, str) for one in named):
+        raise ConfigError(
+            f"the configuration of {name} names its architectures as {named!r:.60}. Expected a "
+            "list of names, as in config.json of a model that transformers saved."
+        )
+    return named
+
+
 def check_kind(name: str, config: "PreTrainedConfig", kind: str | None = None) -> None:
     """A sequence classifier with two classes or more, of which each text has one."""
-    kinds = [kind] if kind else list(getattr(config, "architectures", None) or [])
+    kinds = [kind] if kind else _architectures(name, config)
     if any(part in one for one in kinds for part in GENERATIVE):
         raise ConfigError(
             f"{name} is a generative model ({kinds[0]}): it generates text and predicts no class. "

@@ -130,6 +130,8 @@ def sweep_cells(
             with storage.locked(
                 folder / runs.RESULTS_LOCK, lambda: None
             ):  # or old rows might be last
+                for name in (runs.RESULTS, runs.ANALYSES):
+                    storage.remove_parts_of(folder / name)
                 rows = rows_of(folder, by_cell, outcomes)
                 write_rows(folder / runs.RESULTS, rows, last=TIMES)
                 tables = tables_of(folder, cells)
