@@ -75,7 +75,8 @@ def low_memory(bench: Bench) -> Iterator[Found]:
         for _ in range(bench.times(5)):
             ended = command.call("out", _fail_at(bench.rng.randint(1, 40)))
             found.count("" if ended.code == 0 else _is_out_of_memory(ended))
-            if ended.code == 0:  # it read fewer texts at once, which changes numbers by rounding
+            # Read in smaller batches, the losses of `heal` differ in their eighth digit.
+            if ended.code == 0 and name == "heal":
                 shutil.rmtree("out", ignore_errors=True)
             else:
                 found.defects += filter(None, [command.resumed("out")])
