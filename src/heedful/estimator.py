@@ -86,6 +86,7 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     select_by: Literal["accuracy", "loss"] = TrainingSettings.select_by
     gradient_clip: float | None = TrainingSettings.gradient_clip
     class_weights: Literal["none", "balanced"] = TrainingSettings.class_weights
+    averaging: float = TrainingSettings.averaging
     seed: int = TrainingSettings.seed
     dev_share: float = 0.1
     device: str = "cpu"

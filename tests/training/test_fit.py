@@ -130,10 +130,13 @@ RESUMED = [
 ]
 
 
-@pytest.mark.parametrize(("recipe", "optimizer"), RESUMED)
+@pytest.mark.parametrize(
+    ("recipe", "optimizer", "averaging"),
+    [*((recipe, name, 0.0) for recipe, name in RESUMED), (TwoStages(), "amsgrad", 1.5)],
+)
 @pytest.mark.parametrize("dies_at", [1, 3])
 def test_a_killed_training_resumes_to_the_same_weights_and_history(
-    data, recipe, optimizer, dies_at, monkeypatch
+    data, recipe, optimizer, averaging, dies_at, monkeypatch
 ):
     monkeypatch.setattr(fit_module, "SECONDS_BETWEEN_CHECKPOINTS", -1.0)
     train, dev, vocabulary = data
@@ -142,8 +145,9 @@ def test_a_killed_training_resumes_to_the_same_weights_and_history(
         **recipe.wants(()),
     )  # fmt: skip
     settings = TrainingSettings(
-        recipe=recipe, optimizer=base.training.optimizer, patience=None, batch_size=32
-    )
+        recipe=recipe, optimizer=base.training.optimizer, patience=None, batch_size=32,
+        averaging=averaging,
+    )  # fmt: skip
 
     def fresh():
         return build_model(base.model, vocabulary, 2, seed=1)
@@ -209,6 +213,18 @@ def test_without_dev_the_last_epoch_stands(data):
     history = fit(model, settings.training, Material(train, ()), None)
     assert [row["epoch"] for row in history] == [1, 2]
     assert "dev_accuracy" not in history[0]
+
+
+def test_without_dev_the_average_of_all_steps_stands(data):
+    train, _, vocabulary = data
+    settings = Settings().with_(encoder="embedding", recipe="standard:epochs=2", averaging=100)
+    averaged = build_model(settings.model, vocabulary, 2, seed=1)
+    fit(averaged, settings.training, Material(train, ()), None)
+    last = build_model(settings.model, vocabulary, 2, seed=1)
+    fit(last, settings.with_(averaging=0).training, Material(train, ()), None)
+    first = build_model(settings.model, vocabulary, 2, seed=1)
+    moved = [(model.embedding.weight - first.embedding.weight).norm() for model in (averaged, last)]
+    assert 0 < moved[0] < moved[1]
 
 
 def test_a_loss_that_is_no_number_ends_in_a_sentence(data):

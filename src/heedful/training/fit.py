@@ -8,7 +8,7 @@ import copy
 import math
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
 from itertools import chain
 from typing import Any, Literal, Protocol, runtime_checkable
@@ -21,6 +21,7 @@ from heedful.errors import RunError, TrainingDiverged
 from heedful.model.classifier import Attends, TextClassifier
 from heedful.model.pretrained import PretrainedEncoder
 from heedful.text.batching import Batches
+from heedful.training.averaging import WeightAverage
 from heedful.training.evaluate import Scores, evaluate
 from heedful.training.optimizers import OptimizerSettings, ParameterGroup, optimizers
 from heedful.training.recipe import Material, Notes, Phase, Recipe
@@ -40,10 +41,12 @@ class TrainingSettings:
     select_by: Literal["accuracy", "loss"] = "accuracy"  # dev score that selects the best epoch
     gradient_clip: float | None = 5.0  # maximum norm of all gradients together
     class_weights: Literal["none", "balanced"] = "none"
+    averaging: float = 0.0  # epochs over which weights are averaged; 0: those of the last step
     seed: int = 1
 
     def __post_init__(self) -> None:
         at_least(1, batch_size=self.batch_size, patience=self.patience)
+        at_least(0, averaging=self.averaging)
         above(0, gradient_clip=self.gradient_clip)
         within(0, 2**32, seed=self.seed)
 
@@ -147,6 +150,7 @@ class Stage:
     best_score: tuple[float, float] = (-math.inf, -math.inf)
     best_state: dict[str, Tensor] = field(default_factory=dict)
     optimizer: torch.optim.Optimizer = field(init=False)
+    average: WeightAverage | None = field(init=False)  # what is scored and kept, if any
 
     def run(
         self,
@@ -160,6 +164,7 @@ class Stage:
         learns = _learning_parameters(self.phase, self.learnable)
         _set_learning(model, {parameter: parameter in learns for parameter in self.learnable})
         self.optimizer = self._build_optimizer(model, learns)
+        self.average = self._build_average(train)
         if keeper and (saved := keeper.read_checkpoint("epoch")):
             with damaged_checkpoints():
                 self._restore(*saved)
@@ -176,6 +181,8 @@ class Stage:
                 last_saved = time.monotonic()
         if self.phase.keep != "last" and self.best_state:
             self.modules.load_state_dict(self.best_state)
+        elif self.average:
+            self.average.adopt()
 
     def _one_epoch(
         self,
@@ -200,11 +207,12 @@ class Stage:
                 watcher.advance(len(batch.indices))
         model.eval()
         mean_loss = total / len(train)
-        scores = evaluate(self.phase.scored or model, dev) if dev else None
-        others = {name: evaluate(m, dev) for name, m in self.phase.counted_too.items() if dev}
-        notes |= {f"dev_accuracy_{name}": found.accuracy for name, found in others.items()}
-        notes |= self.phase.after_epoch()
-        is_best = self._remember(mean_loss, [scores, *others.values()] if scores else [])
+        with self.average.in_place() if self.average else nullcontext():
+            scores = evaluate(self.phase.scored or model, dev) if dev else None
+            others = {name: evaluate(m, dev) for name, m in self.phase.counted_too.items() if dev}
+            notes |= {f"dev_accuracy_{name}": found.accuracy for name, found in others.items()}
+            notes |= self.phase.after_epoch()
+            is_best = self._remember(mean_loss, [scores, *others.values()] if scores else [])
         seconds = round(time.monotonic() - started, 3)
         return Epoch(
             self.number, self.epoch + 1, mean_loss, scores, is_best, seconds, self.phase.name, notes
@@ -222,6 +230,8 @@ class Stage:
         if self.settings.gradient_clip is not None:
             nn.utils.clip_grad_norm_(learns, self.settings.gradient_clip)
         self.optimizer.step()
+        if self.average:
+            self.average.update()
         return value
 
     def _remember(self, train_loss: float, dev: Sequence[Scores]) -> bool:
@@ -249,8 +259,17 @@ class Stage:
     ) -> torch.optim.Optimizer:
         return self.settings.optimizer.build(parameter_groups(model, learns))
 
+    def _build_average(self, train: Batches) -> WeightAverage | None:
+        epochs = self.settings.averaging if self.phase.averaging is None else self.phase.averaging
+        if not epochs:
+            return None
+        steps = math.ceil(len(train) / self.settings.batch_size)
+        return WeightAverage(self.modules, epochs * steps)
+
     def _tensors(self) -> dict[str, Tensor]:
         tensors = {f"now.{name}": value for name, value in self.modules.state_dict().items()}
+        if self.average:
+            tensors |= {f"average.{name}": value for name, value in self.average.average.items()}
         tensors |= {f"best.{name}": value for name, value in self.best_state.items()}
         for number, slots in self.optimizer.state_dict()["state"].items():
             tensors |= {f"optimizer.{number}.{name}": value for name, value in slots.items()}
@@ -263,6 +282,7 @@ class Stage:
             "stale": self.stale,
             "best_score": self.best_score,
             "history": self.history,
+            "averaged_steps": self.average.taken if self.average else 0,
         }
 
     def _restore(self, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
@@ -273,6 +293,8 @@ class Stage:
         self.best_score = tuple(facts["best_score"])
         self.modules.load_state_dict(_under("now.", tensors))
         self.best_state = _under("best.", tensors)
+        if self.average:
+            self.average.restore(_under("average.", tensors), facts["averaged_steps"])
         state: dict[int, dict[str, Tensor]] = {}
         for name, value in _under("optimizer.", tensors).items():
             number, _, slot = name.partition(".")

@@ -40,6 +40,7 @@ class Phase:
     keep: Literal["best", "last", "lowest-loss"] = "best"  # the epoch whose weights it ends with
     name: str = ""  # in the history
     patience: int | None = None  # None: the training's own
+    averaging: float | None = None  # epochs over which weights are averaged; None: the training's
     scored: nn.Module | None = None  # whose dev score tells the best epoch; None: the model's
     counted_too: Mapping[str, nn.Module] = field(default_factory=dict)  # as much as it, by name
     has_dropout: bool = True

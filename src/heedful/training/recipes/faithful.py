@@ -46,6 +46,7 @@ Loss = Float[Tensor, ""]
 # Weights of rank, keep, drop and away. What is fine-tuned learns in few and small steps.
 FROM_SCRATCH, FINE_TUNED = (1.0, 0.5, 0.0, 0.5), (1.0, 1.0, 0.3, 0.3)
 EPOCHS, EPOCHS_TUNED = (6, 8), (3, 3)  # by label alone, then with the penalties
+AVERAGED = 1.0  # epochs: a teacher whose weights are averaged leads to more true pictures
 READINGS = 10_000  # of documents, with the penalties: fine-tuning on few takes more epochs
 TOP = 0.2  # of the words of a dev text: answers from these alone tell the best epoch, too
 ROUNDING = 1e-6  # of a share times a number of words; falls that differ by less are the same
@@ -85,6 +86,9 @@ class Faithful(Penalised):
     shares: tuple[float, ...] = (0.1, 0.2, 0.5)
     first_epochs: int | None = None  # None: 6, and 3 for a pretrained encoder
     teacher_weight: float = 0.5  # of what the model said after the first epochs
+    first_averaging: float | None = (
+        None  # epochs over which its weights are averaged; None: 1, from scratch
+    )
     epochs: int | None = None  # None: 8; for a pretrained encoder 3, and up to 8 on few documents
 
     def __post_init__(self) -> None:
@@ -92,7 +96,7 @@ class Faithful(Penalised):
         at_least(0, drop_weight=self.drop_weight, away_weight=self.away_weight)
         at_least(2, deletions=self.deletions)
         at_least(1, epochs=self.epochs)
-        at_least(0, first_epochs=self.first_epochs)
+        at_least(0, first_epochs=self.first_epochs, first_averaging=self.first_averaging)
         within(0, 1, teacher_weight=self.teacher_weight)
         if not self.shares:
             raise ConfigError("faithful: shares should have at least one number, as in 0.1+0.5.")
@@ -127,12 +131,19 @@ class Faithful(Penalised):
         """The model learns the labels first; what it then says of each text is its teacher."""
         assert isinstance(prepared, _Targets)
         if epochs := self.first_length(model):
-            yield Phase(by_label, [model], epochs, name="labels only")
+            averaging = self.averaged_first(model)
+            yield Phase(by_label, [model], epochs, name="labels only", averaging=averaging)
             prepared.remember(predict(model, material.documents), self.teacher_weight)
 
     def first_length(self, model: TextClassifier) -> int:
         """At most this many epochs by the labels alone."""
         return _usual(model)[0] if self.first_epochs is None else self.first_epochs
+
+    def averaged_first(self, model: TextClassifier) -> float | None:
+        """Epochs over which the teacher's weights are averaged; fine-tuned, the training's own."""
+        if self.first_averaging is None and not isinstance(model.encoder, PretrainedEncoder):
+            return AVERAGED
+        return self.first_averaging
 
     def length(self, model: TextClassifier, documents: int) -> int:
         """Fewer epochs for an encoder that is fine-tuned, unless documents are few."""
