@@ -67,7 +67,7 @@ def forward(project: Project, scores: Tensor) -> Work:
 
 def both(project: Project, scores: Tensor) -> Work:
     """Forward and backward."""
-    leaf, upstream = scores.clone().requires_grad_(), torch.randn_like(scores)
+    leaf, upstream = scores.clone().requires_grad_(), scores.flip(0)
     return lambda: torch.autograd.grad(project(leaf), leaf, upstream)
 
 
@@ -126,7 +126,8 @@ def check(shape: tuple[int, int]) -> None:
 
 def table(shape: tuple[int, int], repeats: int, spread: float) -> None:
     """A table for one shape."""
-    scores = spread * torch.randn(shape, device="cuda")
+    # Drawn on the CPU: the GPU's generator is of no use after a graph that could not be captured.
+    scores = spread * torch.randn(shape).cuda()
     is_token = torch.ones(shape, dtype=torch.bool, device="cuda")
     print(f"\n{shape[0]} × {shape[1]}, fp32, standard deviation {spread:g}\n")
     print(

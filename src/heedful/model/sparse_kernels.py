@@ -170,12 +170,21 @@ def sparsemax(scores: Rows, is_token: IsToken, stretch: float) -> Rows:
     """Sparsemax of `stretch * scores`."""
     if scores.dtype == torch.float64:  # numbers that a kernel is given are fp32
         scores, stretch = scores * stretch, 1.0
+    if not _is_recorded(scores):
+        return _forward(_sparsemax_kernel, scores, is_token, stretch)
     return _Sparsemax.apply(scores, is_token, stretch)  # type: ignore[no-untyped-call]
 
 
 def entmax(scores: Rows, is_token: IsToken) -> Rows:
     """Entmax with exponent 1.5."""
+    if not _is_recorded(scores):
+        return _forward(_entmax_kernel, scores, is_token, 0.5, NEAR[scores.dtype])
     return _Entmax.apply(scores, is_token)  # type: ignore[no-untyped-call]
+
+
+def _is_recorded(values: Tensor) -> bool:
+    """Whether autograd must know of what is done to them; if not, its bookkeeping is left out."""
+    return values.requires_grad and torch.is_grad_enabled()
 
 
 class _Sparsemax(torch.autograd.Function):
@@ -189,6 +198,8 @@ class _Sparsemax(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, gradient: Rows) -> tuple[Rows, None, None]:
         (weights,) = ctx.saved_tensors
+        if not _is_recorded(gradient):
+            return _centered(gradient, weights, ctx.stretch, is_root=False), None, None
         # The support does not move with the scores, so nothing flows back through it.
         centered = _OfSupport.apply(gradient, weights.detach(), ctx.stretch)  # type: ignore[no-untyped-call]
         return centered, None, None
@@ -219,6 +230,8 @@ class _Entmax(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, gradient: Rows) -> tuple[Rows, None]:
         (weights,) = ctx.saved_tensors
+        if not torch.is_grad_enabled():
+            return _centered(gradient, weights, 1.0, is_root=True), None
         return _OfRoots.apply(gradient, weights), None  # type: ignore[no-untyped-call]
 
 
