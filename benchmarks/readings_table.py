@@ -60,6 +60,8 @@ def new_classifier(
     }
     if not decoder_layers:
         return AutoModelForSequenceClassification.from_pretrained(folder, **named), tokenizer
+    # GPT-2 would add the embedding of piece 0 for every segment number.
+    tokenizer.model_input_names = ["input_ids", "attention_mask"]
     config = GPT2Config(
         vocab_size=len(tokenizer), n_positions=longest, n_embd=256, n_layer=decoder_layers,
         n_head=4, pad_token_id=tokenizer.pad_token_id, bos_token_id=None, eos_token_id=None,
@@ -92,8 +94,8 @@ def train(
     for rows in rows_of:
         texts = [documents.texts[row] for row in rows]
         batch = tokenizer(texts, padding=True, truncation=True, return_tensors="pt")
-        taken = {name: batch[name].to(model.device) for name in ("input_ids", "attention_mask")}
-        loss = nn.functional.cross_entropy(model(**taken).logits, labels[rows].to(model.device))
+        logits = model(**batch.to(model.device)).logits
+        loss = nn.functional.cross_entropy(logits, labels[rows].to(model.device))
         optimizer.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
