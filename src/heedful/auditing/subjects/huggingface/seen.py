@@ -47,9 +47,17 @@ class SeenTransformer(SeenReading):
     ) -> None:
         super().__init__(judge, reading)
         self.model, self.readout = model, readout
+        self.is_of_readout = False  # whether anything was asked that depends on the readout
+
+    @property
+    def shown(self) -> TokenScores:
+        """The weights of the reading."""
+        self.is_of_readout = True
+        return super().shown
 
     def by_weights(self, score: Callable[[Tensor, Tensor], Tensor]) -> TokenScores:
         """Of the predicted logit, summed over the layers, heads and rows the readout looks at."""
+        self.is_of_readout = True
         layers = self.readout.layers(self.model.layers)
         heads = list(self.readout.heads(self.model.heads))
 

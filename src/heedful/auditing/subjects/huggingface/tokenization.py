@@ -94,8 +94,8 @@ class PieceBatch:
             len(self.text_of)
         )
         inputs = {name: rows.repeat(times, 1) for name, rows in self.inputs.items()}
-        others = (x.repeat(times, 1) for x in (self.word_of, self.is_real))
-        return PieceBatch(inputs, *others, self.text_of.repeat(times) + texts * copies)
+        word_of, is_real = self.word_of.repeat(times, 1), self.is_real.repeat(times, 1)
+        return PieceBatch(inputs, word_of, is_real, self.text_of.repeat(times) + texts * copies)
 
     def together(self, rows: Float[Tensor, "batch ..."]) -> Float[Tensor, "texts ..."]:
         """The mean over the windows of each text."""
