@@ -127,26 +127,31 @@ class IntegratedGradients(Complete):
 
     def of(self, seen: Seen) -> TokenScores:
         """The scores; see the class."""
-        return seen.by_parts(self._of_part)
+        return seen.by_parts(self._of_part, passes=self.steps)
 
     def expected_sum(self, seen: Seen) -> Float[Tensor, " batch"]:
         """The logit less that of words with zero embeddings."""
 
         def rise(part: Part) -> Float[Tensor, " batch"]:
-            logits, zero = part.run().logits, _run_at(part, 0.0).logits
+            logits, zero = part.run().logits, _run_at(part, torch.zeros(1)).logits
             return of_target(logits, part.target) - of_target(zero, part.target)
 
         return seen.sums(rise)
 
     def _of_part(self, part: Part) -> PositionScores:
-        points, shares = np.polynomial.legendre.leggauss(self.steps)
-        total = None
-        for point, share in zip(((points + 1) / 2).tolist(), (shares / 2).tolist(), strict=True):
-            found = _run_at(part, point)
-            slope = share * gradient(of_target(found.logits, part.target), found.embedded)
-            total = slope if total is None else total + slope
+        points, shares = (torch.from_numpy(x) for x in np.polynomial.legendre.leggauss(self.steps))
+        total: Vectors | None = None
+        chunks = zip(points.split(part.copies), shares.split(part.copies), strict=True)
+        for some, their_shares in chunks:
+            copies = part.repeated(len(some))
+            found = _run_at(copies, (some + 1) / 2)
+            slope = gradient(of_target(found.logits, copies.target), found.embedded)
+            slope = slope.unflatten(0, (len(some), -1))
+            each = (their_shares / 2).to(slope)
+            mean = torch.tensordot(each, slope, dims=1)
+            total = mean if total is None else total + mean
         assert total is not None  # there is at least one step
-        return _product(total, found.own)
+        return _product(total, found.own[: len(total)])
 
 
 def _by_embeddings(
@@ -169,10 +174,13 @@ def _product(slope: Vectors, embedded: Vectors) -> PositionScores:
     return (slope * embedded).sum(dim=-1)
 
 
-def _run_at(part: Part, point: float) -> Pass:
-    """A pass from embeddings of words that are scaled down."""
+def _run_at(part: Part, points: Float[Tensor, " copies"]) -> Pass:
+    """A pass from embeddings of words that are scaled down, each copy of the documents by its own
+    point."""
+    rows = points.repeat_interleave(len(part.target) // len(points))
 
     def scaled(vectors: Vectors) -> Vectors:
-        return torch.where(part.is_word.unsqueeze(-1), point * vectors, vectors)
+        shorter = rows.to(vectors)[:, None, None] * vectors
+        return torch.where(part.is_word.unsqueeze(-1), shorter, vectors)
 
     return part.run(scaled)

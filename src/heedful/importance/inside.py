@@ -128,7 +128,7 @@ class Inside(Seen):
             found = through_weights(self.model.decide, hidden, weights, self.target, score)
         return found * self.is_token
 
-    def by_parts(self, score: Callable[[Part], PositionScores]) -> TokenScores:
+    def by_parts(self, score: Callable[[Part], PositionScores], passes: int = 1) -> TokenScores:
         """All documents at once; a position is a word."""
         with gradients_in_eval(self.model):
             return score(_Whole(self.model, self.batch, self.target)).detach() * self.is_token

@@ -114,6 +114,12 @@ class Part(ABC):
 
     is_word: Bool[Tensor, "batch positions"]
     target: Target
+    copies: int = 1  # of the documents that can be read at once
+
+    def repeated(self, times: int) -> "Part":
+        """All documents again and again, at most `copies` times."""
+        assert times == 1, "nothing but what is here can be read at once"
+        return self
 
     @abstractmethod
     def run(
@@ -200,8 +206,11 @@ class Seen(ABC):
         """`score` of attention weights and of the gradient with respect to them (WEIGHTS)."""
         raise _not_given(Need.WEIGHTS)
 
-    def by_parts(self, score: Callable[[Part], PositionScores]) -> TokenScores:
-        """`score` of each part, summed over the pieces of words, zero on padding."""
+    def by_parts(self, score: Callable[[Part], PositionScores], passes: int = 1) -> TokenScores:
+        """`score` of each part, summed over the pieces of words, zero on padding.
+
+        `passes`: how many times `score` reads the documents.
+        """
         raise _not_given(Need.EMBEDDINGS)
 
     def sums(self, value: Callable[[Part], Float[Tensor, " batch"]]) -> Float[Tensor, " batch"]:

@@ -239,7 +239,10 @@ class Subject(Judge):
         seen = self.see(reading)
         if target is not None:
             seen.target = torch.from_numpy(target).to(seen.target)
-        return chosen.of(seen).double().cpu().numpy()
+        return self._scores(measure, chosen, seen)
+
+    def _scores(self, name: str, measure: Importance, seen: Seen) -> Words:
+        return measure.of(seen).double().cpu().numpy()
 
     def expected_sum(self, reading: Reading, measure: str) -> Float[ndarray, " documents"]:
         """What the importance of a document's words should sum to, by a complete measure."""

@@ -20,8 +20,6 @@ from heedful.auditing.subjects.huggingface.tokenization import PieceBatch
 from heedful.counterfactual.adversarial import Adversarial, js_divergence
 from heedful.readouts import Readout
 
-POSITIONS_AT_ONCE = 2048  # of a pass that keeps what its gradient needs
-
 Weights = Float[Tensor, "batch words"]
 Candidates = Float[Tensor, "batch candidates words"]
 Logits = Float[Tensor, "batch classes"]
@@ -81,7 +79,7 @@ def _sought(
         return list(torch.cat([way.farthest, last], dim=1).double().cpu())
 
     def most(longest: int) -> int:
-        return POSITIONS_AT_ONCE // (longest * search.candidates)
+        return model.packer.with_gradients // (longest * search.candidates)
 
     found = model.packer.run([reading.inner[row] for row in rows.tolist()], sought, most)
     weights = torch.stack(found).numpy() * is_token[:, None]

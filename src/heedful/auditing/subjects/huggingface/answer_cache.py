@@ -1,11 +1,12 @@
 """Answers to texts, remembered in a fixed amount of memory: readouts ask about the same texts.
 
 A text has one place in a table. Whoever comes to a taken place takes it over, so an audit of many
-documents forgets some answers and computes them again, and never holds more.
+documents forgets some answers and computes them again, and never holds more. Scores of words are as
+many as a text has words; of these the oldest are forgotten.
 """
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
 from jaxtyping import Float, UInt64
@@ -40,6 +41,29 @@ class RememberedAnswers:
             rows[unknown] = found[number]
             self._digests[places[asked]], self._rows[places[asked]] = digests[asked], found
         return rows
+
+
+class RememberedScores:
+    """Scores of a text's words by what they are of, as many as fit."""
+
+    def __init__(self, most_bytes: int = BYTES) -> None:
+        self._most, self._held = most_bytes, 0
+        self._known: dict[Hashable, Float[ndarray, " _"]] = {}
+
+    def recall(self, keys: Sequence[Hashable]) -> list[Float[ndarray, " _"]] | None:
+        """The scores of all these, or nothing."""
+        known = self._known
+        return [known[key] for key in keys] if all(key in known for key in keys) else None
+
+    def note(self, keys: Sequence[Hashable], scores: Sequence[Float[ndarray, " _"]]) -> None:
+        """Remember some, and forget the oldest."""
+        for key, row in zip(keys, scores, strict=True):
+            if key in self._known:
+                continue
+            self._known[key] = row.copy()
+            self._held += row.nbytes
+        while self._held > self._most and self._known:
+            self._held -= self._known.pop(next(iter(self._known))).nbytes
 
 
 def _digests(texts: Sequence[str]) -> UInt64[ndarray, " texts"]:

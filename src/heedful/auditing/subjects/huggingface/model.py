@@ -16,7 +16,7 @@ from numpy import ndarray
 from torch import Tensor, nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from heedful.auditing.subjects.huggingface.answer_cache import RememberedAnswers
+from heedful.auditing.subjects.huggingface.answer_cache import RememberedAnswers, RememberedScores
 from heedful.auditing.subjects.huggingface.attention import (
     HALF,
     LOOSE,
@@ -80,6 +80,7 @@ class TransformerModel:
         self.cutter = PieceCutter(tokenizer, most, names, long_texts, around)
         self.packer = Packer(self.cutter, model.device)
         self._remembered = RememberedAnswers(int(model.config.num_labels or 0))
+        self.scores = RememberedScores()  # that are the same for every readout
         self.reads: Reads = self._find_reads()
         self.why_fixed = ""  # why other weights cannot be imposed; nothing if they can
         self.layers, self.heads = self._find_attention()

@@ -1,4 +1,7 @@
-"""Texts in pieces read in batches: those of like length together, so that little is padding."""
+"""Texts in pieces read in batches: those of like length together, so that little is padding.
+
+A batch ends where there is no more room, or where its padding would take as long as another pass.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar
@@ -12,7 +15,9 @@ from heedful.auditing.subjects.huggingface.tokenization import PieceBatch, Piece
 from heedful.interruption import check_interrupted
 from heedful.model.precision import in_parts
 
-POSITIONS_AT_ONCE = {"cpu": 8192, "cuda": 131_072}  # of a forward pass
+POSITIONS_AT_ONCE = {"cpu": 2048, "cuda": 131_072}  # of a forward pass
+WITH_GRADIENTS = {"cpu": 2048, "cuda": 16_384}  # of a pass that keeps what its gradient needs
+A_PASS = {"cpu": 64, "cuda": 16_384}  # positions that take as long as a pass of nothing
 
 Rows = Int[ndarray, " batch"]
 Result = TypeVar("Result")
@@ -24,6 +29,9 @@ class Packer:
     def __init__(self, cutter: PieceCutter, device: torch.device) -> None:
         self.cutter = cutter
         self.device = device
+        kind = "cuda" if device.type == "cuda" else "cpu"
+        self.at_once, self.with_gradients = POSITIONS_AT_ONCE[kind], WITH_GRADIENTS[kind]
+        self._a_pass = A_PASS[kind]
         self.notes: list[str] = []
 
     def run(
@@ -31,28 +39,32 @@ class Packer:
         pieces: Sequence[Pieces],
         run: Callable[[PieceBatch, Rows], list[Result]],
         most: Callable[[int], int] | None = None,
+        passes: int = 1,
     ) -> list[Result]:
         """A result per text, in order. `run` sees a batch and the places of its texts; `most` says
-        how many texts of a length it takes at once, if not as many as usual."""
-        most = most or self._usual
+        how many texts of a length it takes at once, if not as many as usual; `passes` how often it
+        reads a batch, all copies of it in one pass: then padding is as much dearer."""
+        most = most or (lambda longest: self.at_once // longest)
 
         def padded(rows: Rows) -> list[Result]:
             return run(self.cutter.pad([pieces[row] for row in rows]).to(self.device), rows)
 
         results: dict[int, Result] = {}
-        order = np.argsort([-len(some) for some in pieces], kind="stable")
+        lengths = np.array([len(some) for some in pieces], dtype=np.int64)
+        windows = np.array([len(some.windows) for some in pieces], dtype=np.int64)
+        order = np.argsort(-lengths, kind="stable")
         while len(order):
             check_interrupted()
-            room = most(len(pieces[order[0]]))
-            rows_of = np.cumsum([len(pieces[place].windows) for place in order[: max(1, room)]])
-            size = max(1, int((rows_of <= room).sum()))
+            longest = int(lengths[order[0]])
+            room = most(longest)
+            next_ones = order[: max(1, room)]
+            fits = np.cumsum(windows[next_ones]) <= room
+            padding = np.cumsum(windows[next_ones] * (longest - lengths[next_ones]))
+            size = max(1, int((fits & (padding * passes <= self._a_pass)).sum()))
             rows, order = order[:size], order[size:]
             found = [result for part in in_parts(rows, padded, self._note) for result in part]
             results |= dict(zip(rows.tolist(), found, strict=True))
         return [results[place] for place in range(len(pieces))]
-
-    def _usual(self, longest: int) -> int:
-        return POSITIONS_AT_ONCE.get(self.device.type, POSITIONS_AT_ONCE["cpu"]) // longest
 
     def _note(self, note: str) -> None:
         if note not in self.notes:

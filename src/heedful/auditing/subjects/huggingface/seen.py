@@ -10,7 +10,12 @@ import torch
 from torch import Tensor
 
 from heedful.auditing.subjects.base import Judge, Reading, SeenReading
-from heedful.auditing.subjects.huggingface.attention import Watch, as_it_was, watching
+from heedful.auditing.subjects.huggingface.attention import (
+    Watch,
+    as_it_was,
+    parameters_held,
+    watching,
+)
 from heedful.auditing.subjects.huggingface.blocks import block_outputs, passed_blocks
 from heedful.auditing.subjects.huggingface.model import TransformerModel
 from heedful.auditing.subjects.huggingface.packing import Rows
@@ -31,8 +36,6 @@ from heedful.importance.seen import (
 from heedful.readouts import Attended, Readout
 from heedful.readouts.pooling import SPECIAL
 
-POSITIONS_AT_ONCE = 2048  # of a pass that keeps what its gradient needs
-
 
 class SeenTransformer(SeenReading):
     """A reading of a Transformer, and gradients inside it."""
@@ -44,9 +47,17 @@ class SeenTransformer(SeenReading):
     ) -> None:
         super().__init__(judge, reading)
         self.model, self.readout = model, readout
+        self.is_of_readout = False  # whether anything was asked that depends on the readout
+
+    @property
+    def shown(self) -> TokenScores:
+        """The weights of the reading."""
+        self.is_of_readout = True
+        return super().shown
 
     def by_weights(self, score: Callable[[Tensor, Tensor], Tensor]) -> TokenScores:
         """Of the predicted logit, summed over the layers, heads and rows the readout looks at."""
+        self.is_of_readout = True
         layers = self.readout.layers(self.model.layers)
         heads = list(self.readout.heads(self.model.heads))
 
@@ -61,17 +72,21 @@ class SeenTransformer(SeenReading):
         rows, _ = self.model.attend(self.reading.inner, read, needs_gradients=True)
         return torch.stack(rows) * self.is_token
 
-    def by_parts(self, score: Callable[[Part], PositionScores]) -> TokenScores:
+    def by_parts(self, score: Callable[[Part], PositionScores], passes: int = 1) -> TokenScores:
         """Texts of like length together; a position is a piece of a word."""
+        packer = self.model.packer
 
         def run(batch: PieceBatch, rows: Rows) -> list[Tensor]:
             target = self.target[torch.from_numpy(rows)].to(batch.word_of.device)
             part = _Packed(self.model, batch, target[batch.text_of])
-            values = score(part).detach().double()
+            part.copies = max(1, packer.with_gradients // batch.word_of.numel())
+            with parameters_held(self.model.model):
+                values = score(part).detach().double()
             return list(batch.on_words(values, self.is_token.shape[1]).cpu())
 
-        packer, pieces = self.model.packer, self.reading.inner
-        found = packer.run(pieces, run, lambda longest: POSITIONS_AT_ONCE // longest)
+        found = packer.run(
+            self.reading.inner, run, lambda longest: packer.with_gradients // longest, passes
+        )
         return torch.stack(found) * self.is_token
 
 
@@ -81,6 +96,10 @@ class _Packed(Part):
     def __init__(self, model: TransformerModel, batch: PieceBatch, target: Target) -> None:
         self.model, self.batch, self.target = model, batch, target
         self.is_word = batch.word_of != SPECIAL
+
+    def repeated(self, times: int) -> "_Packed":
+        """The rows again and again."""
+        return _Packed(self.model, self.batch.tiled(times), self.target.repeat(times))
 
     def run(
         self, change: Callable[[Vectors], Vectors] | None = None, *, held: Held = "nothing"

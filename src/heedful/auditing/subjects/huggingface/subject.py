@@ -20,6 +20,7 @@ from heedful.auditing.subjects.base import (
     Probabilities,
     Reading,
     Subject,
+    Words,
 )
 from heedful.auditing.subjects.from_outside import DecidesFromOutside
 from heedful.auditing.subjects.huggingface.adversarial import seek
@@ -30,7 +31,8 @@ from heedful.auditing.subjects.huggingface.tokenization import PieceBatch, Piece
 from heedful.auditing.subjects.variants import KeptWords, OfVariants, Sources
 from heedful.counterfactual.adversarial import Adversarial
 from heedful.errors import ConfigError
-from heedful.importance.seen import Need
+from heedful.importance.base import Importance
+from heedful.importance.seen import Need, Seen
 from heedful.readouts import Attended, Readout, readouts
 from heedful.readouts.pooling import special_share
 from heedful.training.task import Label
@@ -182,6 +184,24 @@ class TransformerSubject(Subject):
             for number, kept in zip(document.tolist(), is_kept, strict=True)
         ]
         return self.model.probabilities(written)
+
+    def _scores(self, name: str, measure: Importance, seen: Seen) -> Words:
+        """What does not depend on the readout is computed once for all of them."""
+        assert isinstance(seen, SeenTransformer)
+        if name in self.further:  # another measure may be called the same in another audit
+            return super()._scores(name, measure, seen)
+        keys = [(name, *one) for one in zip(seen.texts, seen.target.tolist(), strict=True)]
+        found = np.zeros(seen.is_token.shape)
+        if (known := self.model.scores.recall(keys)) is not None:
+            for row, scores in enumerate(known):
+                found[row, : len(scores)] = scores
+            return found
+        found = super()._scores(name, measure, seen)
+        if not seen.is_of_readout:
+            counts = seen.is_token.sum(dim=1).tolist()
+            rows = [row[:count] for row, count in zip(found, counts, strict=True)]
+            self.model.scores.note(keys, rows)
+        return found
 
     def see(self, reading: Reading) -> SeenTransformer:
         """Its pieces of words, and gradients."""

@@ -87,6 +87,16 @@ class PieceBatch:
         inputs = {name: rows[order] for name, rows in self.inputs.items()}
         return PieceBatch(inputs, self.word_of[order], self.is_real[order], text_of)
 
+    def tiled(self, times: int) -> "PieceBatch":
+        """All texts several times, the whole batch again and again."""
+        texts = int(self.text_of[-1]) + 1
+        copies = torch.arange(times, device=self.text_of.device).repeat_interleave(
+            len(self.text_of)
+        )
+        inputs = {name: rows.repeat(times, 1) for name, rows in self.inputs.items()}
+        word_of, is_real = self.word_of.repeat(times, 1), self.is_real.repeat(times, 1)
+        return PieceBatch(inputs, word_of, is_real, self.text_of.repeat(times) + texts * copies)
+
     def together(self, rows: Float[Tensor, "batch ..."]) -> Float[Tensor, "texts ..."]:
         """The mean over the windows of each text."""
         return mean_by_text(rows, self.text_of)

@@ -67,7 +67,9 @@ class SeenModule(SeenReading):
 
         return self._written(of_part, lambda part: part)
 
-    def by_parts(self, score: Callable[[seen.Part], seen.PositionScores]) -> seen.TokenScores:
+    def by_parts(
+        self, score: Callable[[seen.Part], seen.PositionScores], passes: int = 1
+    ) -> seen.TokenScores:
         """Parts read again, with gradients; a position is a word."""
 
         def of_part(part: Part) -> Float[Tensor, "part words"]:

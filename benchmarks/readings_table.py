@@ -1,0 +1,204 @@
+"""Every reading of a fine-tuned Transformer by what it tells, and which may be shown.
+
+    python benchmarks/readings_table.py --data sst2 --pretrained FOLDER -o DIR [--documents 200]
+    python benchmarks/readings_table.py --data sst2 --pretrained FOLDER -o DIR --decoder
+
+A classifier is trained on the corpus by a plain loop: the encoder in FOLDER fine-tuned, or a GPT-2
+of a few layers with random numbers at first, cut into pieces by FOLDER's tokenizer. Then its
+readings are audited on documents of the test part: those of its attention and every measure of
+importance. Intervals are those of the audits: they hold for all readings of attention together.
+Prints a table in Markdown and writes DIR/readings_table.json; uses CUDA where there is a device.
+"""
+
+import argparse
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import machine
+import numpy as np
+import torch
+import transformers
+from torch import nn
+from transformers import (
+    AutoModelForSequenceClassification,
+    AutoTokenizer,
+    GPT2Config,
+    GPT2ForSequenceClassification,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+)
+
+import heedful
+from heedful.auditing.alternatives import READINGS
+from heedful.auditing.questions import AuditSettings
+from heedful.auditing.results import plain
+from heedful.auditing.run_audit import AuditPlan
+from heedful.auditing.subjects.huggingface.audit_readings import audit_readings
+from heedful.auditing.subjects.huggingface.loading import of_pair
+from heedful.auditing.subjects.huggingface.readings import ReadingAudits, subjects_of
+from heedful.storage import json_bytes, write_atomically
+from heedful.text.documents import Documents
+
+ATTENTION, BY_CHANCE = "attention", "random"
+KEPT = (
+    "comprehensiveness", "low", "high", "false_pictures", "false_low", "false_high", "documents",
+    "random_model", "incompleteness", "judgement",
+)  # fmt: skip
+
+
+def new_classifier(
+    folder: str, classes: list[str], longest: int, decoder_layers: int
+) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """A pretrained encoder with a new classifier on top, or a new decoder if it has any layers."""
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    tokenizer.model_max_length = longest
+    named = {
+        "id2label": dict(enumerate(classes)),
+        "label2id": {name: number for number, name in enumerate(classes)},
+    }
+    if not decoder_layers:
+        return AutoModelForSequenceClassification.from_pretrained(folder, **named), tokenizer
+    # GPT-2 would add the embedding of piece 0 for every segment number.
+    tokenizer.model_input_names = ["input_ids", "attention_mask"]
+    config = GPT2Config(
+        vocab_size=len(tokenizer), n_positions=longest, n_embd=256, n_layer=decoder_layers,
+        n_head=4, pad_token_id=tokenizer.pad_token_id, bos_token_id=None, eos_token_id=None,
+        **named,
+    )  # fmt: skip
+    return GPT2ForSequenceClassification(config), tokenizer
+
+
+def batches(count: int, size: int, epochs: int, seed: int) -> Iterator[list[int]]:
+    """Every document once an epoch, in random order."""
+    rng = np.random.default_rng(seed)
+    for _ in range(epochs):
+        order = rng.permutation(count).tolist()
+        yield from (order[start : start + size] for start in range(0, count, size))
+
+
+def train(
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, documents: Documents,
+    classes: list[str], epochs: int, rate: float, seed: int,
+) -> None:  # fmt: skip
+    """AdamW; the rate rises over the first tenth of the steps and then falls to zero."""
+    labels = torch.tensor([classes.index(str(label)) for label in documents.labels])
+    rows_of = list(batches(len(documents), 32, epochs, seed))
+    optimizer = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=0.01)
+    warm = max(1, len(rows_of) // 10)
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: min((step + 1) / warm, (len(rows_of) - step) / len(rows_of))
+    )
+    model.train()
+    for rows in rows_of:
+        texts = [documents.texts[row] for row in rows]
+        batch = tokenizer(texts, padding=True, truncation=True, return_tensors="pt")
+        logits = model(**batch.to(model.device)).logits
+        loss = nn.functional.cross_entropy(logits, labels[rows].to(model.device))
+        optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        schedule.step()
+    model.eval()
+
+
+def rows_of(audits: ReadingAudits) -> list[dict[str, Any]]:
+    """A row per reading, best first: attention read in several ways, and measures of importance.
+
+    Measures are the same beside every readout, but for those that look at its weights; they are
+    taken from the audit of the first.
+    """
+    rows = []
+    for place, (name, audit) in enumerate(audits.audits.items()):
+        for row in audit.evidence["measures"]:
+            if row["measure"] == ATTENTION:
+                named = {"reading": f"attention, {name}", "verdict": audit.verdict}
+            elif place == 0:
+                named = {"reading": row["measure"], "verdict": row["verdict"]}
+            else:
+                continue
+            rows.append(named | {key: row[key] for key in KEPT})
+    return sorted(rows, key=lambda row: -row["comprehensiveness"])
+
+
+def markdown(rows: list[dict[str, Any]]) -> str:
+    """The table."""
+
+    def line(row: dict[str, Any]) -> str:
+        true, low, high = (1 - row[k] for k in ("false_pictures", "false_high", "false_low"))
+        random = "" if row["random_model"] is None else f"{row['random_model']:.2f}"
+        verdict = "" if row["reading"] == BY_CHANCE else READINGS[row["verdict"]]
+        return (
+            f"| {row['reading']} | {row['comprehensiveness']:.3f} [{row['low']:.3f}, "
+            f"{row['high']:.3f}] | {true:.0%} [{low:.0%}, {high:.0%}] | {random} | "
+            f"{verdict.replace('have', 'has')} |"
+        )
+
+    head = "| reading | comprehensiveness | true pictures | like random weights | verdict |"
+    return "\n".join([head, "|---|---|---|---|---|", *map(line, rows)])
+
+
+def main() -> None:
+    """Train, audit, print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", required=True, help="a corpus, as heedful.load names it")
+    parser.add_argument("--pretrained", required=True, help="folder of an encoder, its tokenizer")
+    parser.add_argument("-o", "--output", type=Path, required=True)
+    parser.add_argument("--documents", type=int, default=200, help="that are audited")
+    parser.add_argument("--train-documents", type=int, help="at random; default: all")
+    parser.add_argument("--longest", type=int, default=128, help="pieces that are read of a text")
+    parser.add_argument("--decoder", action="store_true", help="train a GPT-2 from random numbers")
+    parser.add_argument("--layers", type=int, default=3, help="of the decoder")
+    parser.add_argument("--epochs", type=int, help="default: 3; 10 for the decoder")
+    parser.add_argument("--ask", default="decisive,telling", help="questions, by commas")
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args()
+    started = time.monotonic()
+    corpus = heedful.load(given.data)
+    classes = sorted({str(label) for label in corpus.train.labels})
+    chosen = np.random.default_rng(given.seed).permutation(len(corpus.train))
+    learnt = corpus.train.take(chosen[: given.train_documents].tolist())
+    torch.manual_seed(given.seed)
+    model, tokenizer = new_classifier(
+        given.pretrained, classes, given.longest, given.layers if given.decoder else 0
+    )
+    model.to("cuda" if torch.cuda.is_available() else "cpu")
+    epochs = given.epochs or (10 if given.decoder else 3)
+    train(model, tokenizer, learnt, classes, epochs, 5e-4 if given.decoder else 1e-4, given.seed)
+    trained = time.monotonic()
+    loaded = of_pair(model, tokenizer, "decoder" if given.decoder else "encoder")
+    loaded, documents, _ = loaded.with_labels_of(corpus.test)
+    answers = loaded.model.probabilities(documents.texts).argmax(axis=1)
+    labels = [loaded.classes.index(label) for label in documents.labels]
+    subjects, notes = subjects_of(loaded, None)
+    plan = AuditPlan(AuditSettings(seed=given.seed), given.ask.split(","), given.documents)
+    audits = audit_readings(loaded, subjects, documents, plan)
+    rows = rows_of(audits)
+    found = {
+        "data": given.data, "model": type(model).__name__, "layers": loaded.model.layers,
+        "trained_on": len(learnt), "epochs": epochs, "longest": given.longest, "seed": given.seed,
+        "test_accuracy": float(np.mean(answers == np.array(labels))),
+        "test_documents": len(documents), "audited": given.documents, "asked": given.ask,
+        "interval_level": next(iter(audits.audits.values())).about["interval_level"],
+        "sentence": audits.sentence, "instead": audits.instead,
+        "notes": [*notes, *audits.notes], "machine": machine.describe(),
+        "transformers": transformers.__version__, "seconds_training": round(trained - started, 1),
+        "seconds_auditing": round(time.monotonic() - trained, 1), "readings": rows,
+    }  # fmt: skip
+    given.output.mkdir(parents=True, exist_ok=True)
+    write_atomically(given.output / "readings_table.json", json_bytes(plain(found), indent=1))
+    print(found["machine"])
+    print(
+        f"{found['model']} of {found['layers']} layers on {given.data}, seed {given.seed}: "
+        f"{found['test_accuracy']:.1%} of {len(documents):,} test documents right; "
+        f"{given.documents} audited, intervals at {found['interval_level']:.1%}; trained in "
+        f"{found['seconds_training']:.0f} s, audited in {found['seconds_auditing']:.0f} s\n"
+    )
+    print(markdown(rows))
+    print(f"\n{audits.sentence}\n{audits.instead}")
+
+
+if __name__ == "__main__":
+    main()
