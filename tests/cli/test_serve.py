@@ -25,12 +25,12 @@ from heedful.web.server import Server
     [
         (["nowhere"], "no run folder at "),
         (["file"], "file is a file. Expected a run folder made by `heedful train`."),
-        (["empty"], "empty holds no run and no audit."),
+        (["empty"], "empty does not contain a run or an audit."),
         (["empty", "--port", "65536"], "--port must be a number from 0 to 65535, not 65536."),
         (["empty", "--port", "-1"], "--port must be a number from 0 to 65535, not -1."),
         (["empty", "--port", "x"], "Invalid value for '--port'"),
-        (["empty", "--host", "no.such.host.invalid"], "is no address of this machine."),
-        (["empty", "--host", "a" * 300], "is no address of this machine."),
+        (["empty", "--host", "no.such.host.invalid"], "is not an address of this machine."),
+        (["empty", "--host", "a" * 300], "is not an address of this machine."),
         (["empty", "--host", "203.0.113.7"], "cannot listen at 203.0.113.7, port 0: "),
         (["empty", "--token", "short"], "--token is too short to be safe"),
         (["empty", "--device", "tpu"], "no device named 'tpu'. Known: auto, cpu, cuda"),
@@ -54,14 +54,14 @@ def test_a_port_that_is_taken_is_named(heedful, tmp_path):
         port = taken.getsockname()[1]
         answer = heedful("serve", tmp_path, "--port", port)
     assert answer.code == 2
-    said = f"cannot listen at 127.0.0.1, port {port}: address already in use. Another --port"
+    said = f"cannot listen at 127.0.0.1, port {port}: address already in use. Try another --port"
     assert said in " ".join(answer.err.split())
 
 
 def test_what_was_opened_in_vain_is_closed(tmp_path):
     """A socket left open would be a warning, and so an error here."""
     for _ in range(2):
-        with pytest.raises(Exception, match="holds no run"):
+        with pytest.raises(Exception, match="does not contain a run"):
             Server.at([tmp_path])
 
 

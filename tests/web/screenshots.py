@@ -12,11 +12,11 @@ from tests.web.browsing import serving, visiting
 
 TEXT = "A very funny movie, but the ending is dull and the acting never quite convinces."
 VIEWS = {
-    "explain": ({"run": "words", "text": TEXT}, "#explanation .agreement"),
-    "whatif": ({"run": "words", "text": TEXT}, ".slider"),
-    "compare": ({"runs": "bilstm,words", "text": TEXT}, ".between"),
-    "documents": ({"audit": "bilstm", "sort": "epsilon_max_jsd"}, ".grid-body .row"),
-    "audit": ({"audit": "bilstm"}, ".verdict"),
+    "explain": ({"run": "faithful", "text": TEXT}, "#explanation .agreement"),
+    "whatif": ({"run": "standard", "text": TEXT}, ".slider"),
+    "compare": ({"runs": "standard,faithful", "text": TEXT}, ".between"),
+    "documents": ({"audit": "standard", "sort": "epsilon_max_jsd"}, ".grid-body .row"),
+    "audit": ({"audit": "standard"}, ".verdict"),
 }
 
 

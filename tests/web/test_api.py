@@ -364,7 +364,7 @@ def test_bad_queries_are_refused_in_a_sentence(client, query, sentence):
 
 def test_a_document_that_is_not_there_is_refused(client):
     message = problem(client.get("/api/audits/words/documents/60"), 422, "request")
-    assert message == "no document stands at place 60: the audit has 60, counted from 0."
+    assert message == "there is no document 60: the audit has 60 documents, numbered from 0."
     problem(client.get("/api/audits/words/documents/-1"), 422, "request")
     problem(client.get("/api/audits/words/documents/x"), 422, "request")
 
@@ -491,13 +491,13 @@ def test_a_run_that_goes_is_gone_and_the_others_stay(own_folder, serve):
     before = found(opened.post(EXPLAIN, json=form))
     shutil.move(own_folder / "words", own_folder.parent / "away")
     for path in (EXPLAIN, ATTEND):
-        assert "words is gone: " in problem(opened.post(path, json=form), 410, "gone")
+        assert "words is missing: " in problem(opened.post(path, json=form), 410, "gone")
     asked = {"text": TEXT, "runs": ["bilstm", "words"]}
     problem(opened.post("/api/compare", json=asked), 410, "gone")
     found(opened.post("/api/runs/bilstm/explain", json=form))
     listed = {run["name"]: run["problem"] for run in found(opened.get("/api/served"))["runs"]}
     assert listed["bilstm"] == ""
-    assert "words is gone" in listed["words"]
+    assert "words is missing" in listed["words"]
     shutil.move(own_folder.parent / "away", own_folder / "words")
     assert found(opened.post(EXPLAIN, json=form)) == before
 
@@ -519,7 +519,7 @@ def test_an_audit_that_goes_is_gone(own_folder, serve):
     for path in ("", "/documents", "/documents/0"):
         problem(opened.get(f"/api/audits/words{path}"), 410, "gone")
     (line,) = found(opened.get("/api/served"))["audits"]
-    assert "words is gone" in line["problem"]
+    assert "words is missing" in line["problem"]
 
 
 def test_an_audit_made_anew_is_sorted_anew(own_folder, serve):
@@ -545,7 +545,7 @@ def test_a_model_that_fails_on_a_text_is_a_bug_and_others_still_work(own_folder,
     model.register_forward_pre_hook(fails)
     message = problem(app_client.post(EXPLAIN, json={"text": "a b"}), 500, "bug")
     assert message == (
-        "this could not be done (FloatingPointError: the sum of no numbers). Other texts and views "
+        "the request failed (FloatingPointError: the sum of no numbers). Other texts and views "
         "still work."
     )
     found(app_client.post(EXPLAIN, json={"text": "a b c"}))
@@ -580,7 +580,7 @@ def test_whoever_comes_when_the_line_is_full_is_told_when_to_come_back(served_fo
             assert began.wait(5)
             assert found(opened.get("/api/status"))["working"] == 1
             answer = opened.post(ATTEND, json={"text": "a b c"})
-            assert "its turn did not come" in problem(answer, 503, "busy")
+            assert "without being served" in problem(answer, 503, "busy")
             assert int(answer.headers["retry-after"]) > 0
         finally:
             go.set()
@@ -614,9 +614,9 @@ def test_a_measure_that_takes_too_long_is_stopped_between_batches(served_folder,
     with serve(served_folder, limits=Limits(work_seconds=0.0)) as opened:
         asked = {"text": "a b " * 2000, "measures": ["leave-one-out"]}
         answer = opened.post(f"/api/runs/{run}/explain", json=asked)
-        assert "this took longer than the 0 s" in problem(answer, 422, "request")
+        assert "the request was stopped after 0 s" in problem(answer, 422, "request")
         answer = opened.post(f"/api/runs/{run}/replace", json={"text": "a b", "by": "adversarial"})
-        assert "this took longer than the 0 s" in problem(answer, 422, "request")
+        assert "the request was stopped after 0 s" in problem(answer, 422, "request")
 
 
 def test_nothing_is_kept_of_what_is_asked(client, served_folder):

@@ -151,7 +151,7 @@ def test_a_withheld_heat_map_is_replaced_by_the_reason_until_it_is_asked_for(vis
     measures = visit.page.locator("#explanation .measure")
     before = measures.all_inner_texts()
     assert "attention" not in before
-    visit.page.get_by_role("button", name="Look at it anyway (not safe)").click()
+    visit.page.get_by_role("button", name="Show it anyway (not safe)").click()
     assert measures.all_inner_texts() == ["attention", *before]
     assert "not safe" in visit.see("#explanation .withheld").inner_text()
     assert visit.page.locator("#explanation .withheld button").count() == 0

@@ -23,8 +23,8 @@ def test_a_run_that_is_deleted_and_put_back(browser, own_folder, text):
         visit.see("#explanation .text")
         shutil.move(own_folder / "words", own_folder.parent / "elsewhere")
         visit.page.get_by_label("Text").fill(f"{text} more")
-        assert "words is gone" in visit.see(".failure").inner_text()
-        visit.until_told("#notices", "words is gone")
+        assert "words is missing" in visit.see(".failure").inner_text()
+        visit.until_told("#notices", "words is missing")
         visit.until_told(".decision", "run bilstm")  # the other run still works
         shutil.move(own_folder.parent / "elsewhere", own_folder / "words")
         visit.until_told(".decision", "run words")  # and this one, once it is back
@@ -49,7 +49,7 @@ def test_an_audit_that_is_deleted(browser, own_folder):
         visit.see(".grid-body .row")
         shutil.rmtree(own_folder / "audits")
         visit.page.get_by_label("Sort by").select_option("max_weight")
-        assert "words is gone" in visit.see(".failure").inner_text()
+        assert "words is missing" in visit.see(".failure").inner_text()
 
 
 def test_a_tab_left_open_over_a_restart_goes_on(browser, own_folder, text):
@@ -110,10 +110,10 @@ def test_a_slow_answer_says_that_the_server_is_busy(browser, served_folder, text
         with visiting(browser, address) as second:
             second.open("explain", run="words", text=f"{text} more")
             second.until_told("#notices", "busy")
-            assert "requests at once" in notices(second)
+            assert "requests in the queue" in notices(second)
             go_on.set()
             second.see("#explanation .text")
-            second.until_told("#notices", "in line")
+            second.until_told("#notices", "in the queue")
 
 
 def test_no_run_and_no_audit_are_said(browser, own_folder):

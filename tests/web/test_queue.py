@@ -72,7 +72,7 @@ def test_a_line_has_an_end():
         await until(lambda: queue.working == 1 and queue.waiting == 1)
         tasks.append(asyncio.create_task(queue.serve(works)))
         await until(lambda: queue.waiting == 2)
-        with pytest.raises(Busy, match="2 requests are waiting already") as told:
+        with pytest.raises(Busy, match="2 requests are already waiting") as told:
             await queue.serve(works)
         assert told.value.retry_seconds == 2
         works.go.set()
@@ -88,7 +88,7 @@ def test_patience_has_an_end():
     async def story() -> None:
         first = asyncio.create_task(queue.serve(works))
         await until(lambda: works.now == 1)
-        with pytest.raises(Busy, match=r"waited 0.02 s and its turn did not come") as told:
+        with pytest.raises(Busy, match=r"waited 0.02 s without being served") as told:
             await queue.serve(works)
         assert told.value.retry_seconds == 5
         assert queue.waiting == 0
@@ -145,7 +145,7 @@ def test_work_that_takes_too_long_is_stopped_and_frees_its_place():
     queue = WorkQueue(1, Limits(work_seconds=0.05))
 
     async def story() -> None:
-        with pytest.raises(TooLong, match=r"longer than the 0\.05 s that a request may take"):
+        with pytest.raises(TooLong, match=r"stopped after 0\.05 s, the longest time allowed"):
             await queue.serve(batches)
         assert (await queue.serve(lambda: 7)).found == 7
 
@@ -175,7 +175,7 @@ def test_a_queue_that_stops_answers_everyone_at_once():
         queue.stop()
         found = await asyncio.gather(*tasks, return_exceptions=True)
         assert [type(one) for one in found] == [Busy] * 3
-        with pytest.raises(Busy, match="the server is being stopped"):
+        with pytest.raises(Busy, match="the server is shutting down"):
             await queue.serve(lambda: 7)
 
     run(queue, story())

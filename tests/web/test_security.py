@@ -98,7 +98,7 @@ def test_the_page_may_ask(client, headers):
 def test_pages_of_other_sites_may_not(client, headers):
     asked = client.post("/api/runs/words/explain", json={"text": "a"}, headers=headers)
     for answer in (asked, client.get("/api/status", headers=headers)):
-        assert "another site's page" in refusal(answer, 403)
+        assert "a page of another site" in refusal(answer, 403)
         assert "access-control-allow-origin" not in answer.headers
 
 
@@ -146,7 +146,7 @@ def test_without_the_token_the_page_opens_and_nothing_is_told(locked):
     assert locked.get("/").status_code == 200
     assert locked.get("/static/app.js").status_code == 200
     for path in ("/api/served", "/api/status", "/api/openapi.json", "/api/nowhere", "/api"):
-        assert "asks for a token" in refusal(locked.get(path), 401)
+        assert "requires a token" in refusal(locked.get(path), 401)
 
 
 @pytest.mark.parametrize(
@@ -247,7 +247,7 @@ def small(served_folder) -> Iterator[TestClient]:
 
 def test_a_body_is_refused_that_says_it_is_too_large(small):
     message = refusal(small.post("/api/runs/words/explain", content=b"x" * 2049), 413)
-    assert message == "the request is too large: at most 2 KiB are read."
+    assert message == "the request is too large: the limit is 2 KiB."
 
 
 def test_a_body_is_refused_that_turns_out_too_large(small):

@@ -56,7 +56,7 @@ def test_folders_that_hold_nothing_are_refused(tmp_path):
     for name, sentence in {
         "nowhere": "no run folder at ",
         "file": "is a file. Expected a run folder",
-        "empty": "holds no run and no audit. `heedful train DATA -o RUN` makes a run",
+        "empty": "does not contain a run or an audit. `heedful train DATA -o RUN` makes a run",
     }.items():
         with pytest.raises(RunError, match=sentence):
             Store.open([tmp_path / name])
@@ -92,7 +92,7 @@ def test_a_run_that_goes_is_gone_and_one_put_back_is_served_again(own_folder, wo
     before = store.run("words").trained.probabilities(["positiveaaa"])
     shutil.move(own_folder / "words", tmp_path / "away")
     for _ in range(2):
-        with pytest.raises(Gone, match=r"words is gone: .* held config.json when"):
+        with pytest.raises(Gone, match=r"words is missing: .* contained config.json when"):
             store.run("words")
     assert store.run("bilstm")
     shutil.move(tmp_path / "away", own_folder / "words")
@@ -103,7 +103,7 @@ def test_a_run_that_goes_is_gone_and_one_put_back_is_served_again(own_folder, wo
 def test_any_file_of_a_run_is_missed(own_folder, name):
     store = Store.open([own_folder / "words"])
     (own_folder / "words" / name).unlink()
-    with pytest.raises(Gone, match=f"held {name} when the server was started"):
+    with pytest.raises(Gone, match=f"contained {name} when the server started"):
         store.run("words")
 
 
@@ -143,7 +143,7 @@ def test_an_audit_that_goes_or_breaks_is_gone(own_folder):
     with pytest.raises(Gone, match=r"per_example\.parquet is not the file that heedful wrote"):
         store.audit("words")
     (folder / runs.PER_EXAMPLE).unlink()
-    with pytest.raises(Gone, match=f"held {runs.PER_EXAMPLE} when"):
+    with pytest.raises(Gone, match=f"contained {runs.PER_EXAMPLE} when"):
         store.audit("words")
 
 

@@ -212,7 +212,7 @@ def test_a_model_that_changes_is_read_again(folder, tmp_path):
     one, other = (m.read(TEXT, []).probabilities for m in (first, second))
     np.testing.assert_allclose(one, other[::-1], atol=1e-6)
     (own / "config.json").unlink()
-    with pytest.raises(Gone, match=r"held config\.json when the server was started"):
+    with pytest.raises(Gone, match=r"contained config\.json when the server started"):
         store.run("own · last-cls")
 
 

@@ -2,14 +2,14 @@
 
 app.py           the application; server.py: a server for it
 routes.py        the addresses of the API; handlers.py: what each of them calls
-schemas.py       what may be asked and what is answered, as types; OpenAPI is made of them
+schemas.py       the types of requests and answers; OpenAPI is generated from them
 models.py        a model as the page asks it; transformers.py: readings of Hugging Face models
 texts.py         texts and models -> answers: explain, attend, replace, compare
 audits.py        audits -> answers: verdicts, figures, documents in order
 store.py         the models and audits that are served, and what becomes of them meanwhile
 queue.py         how much is worked on at once, how much waits, what is refused
-security.py      hosts, origins, a token, sizes, and what a browser is told to refuse
-limits.py        how much may be asked
+security.py      hosts, origins, a token, sizes, and the headers that restrict the browser
+limits.py        the limits of requests
 errors.py        what goes wrong, in sentences
 static_files.py  the files of the page, from static/: nothing is built, nothing is fetched
 """

@@ -24,7 +24,7 @@ ORDERS_KEPT = 16  # selections that are remembered: scrolling asks for the same 
 
 
 def usual_columns(audit: Audit) -> list[str]:
-    """What a table shows unless it is asked for other columns, where the audit has them."""
+    """The columns that a table shows by default, as far as the audit has them."""
     of_tests = [test.column for test in audit_tests().values() if test.is_usual_column]
     return [column for column in ("probability", *of_tests) if column in audit.columns]
 
@@ -112,8 +112,8 @@ class AuditViews:
         audit = self.store.audit(name)
         if place >= audit.documents:
             raise DataError(
-                f"no document stands at place {place}: the audit has {audit.documents:,}, "
-                "counted from 0."
+                f"there is no document {place}: the audit has {audit.documents:,} documents, "
+                "numbered from 0."
             )
         return _row(audit, place, list(audit.columns), len(audit.texts[place]))
 

@@ -1,7 +1,7 @@
-"""Connections before there is a request: how long one may take to ask, and how many one may have.
+"""Limits of connections: how long a request may take to arrive, and how many one address may open.
 
 A connection that has not sent the whole head of a request in time is closed, however slowly it goes
-on sending. One address has no more than its share of connections, so nobody keeps all others out.
+on sending. The number of connections per address is limited, so that nobody can block all others.
 """
 
 import asyncio

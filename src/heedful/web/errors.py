@@ -16,14 +16,14 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
     status: {"model": schemas.Problem, "description": what}
     for status, what in {
         400: "The request cannot be read.",
-        401: "A token is asked for.",
+        401: "The request needs a token.",
         403: "The request comes from another site's page.",
-        404: "Nothing of that name is served.",
+        404: "Nothing with this name is served.",
         408: "The request did not arrive in time.",
-        410: "It was served, and is gone or broken now.",
+        410: "It was served before, but is now missing or damaged.",
         413: "The request is too large.",
-        421: "The server does not answer to that name.",
-        422: "The request cannot be served as it stands.",
+        421: "The server does not answer to this host name.",
+        422: "The request is not valid.",
         500: "A bug, or a model that fails on this text.",
         503: "The server is busy.",
     }.items()

@@ -1,4 +1,4 @@
-"""Everything that answers: the store, who reads from it, and the desks where people wait."""
+"""What answers requests: the store, its readers, and the queues of work."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -27,9 +27,9 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True)
 class Handlers:
-    """Who reads texts with models, who looks audits up, and two desks.
+    """The reader of texts, the views of audits, and two queues of work.
 
-    Looking something up takes a moment and never stands in line behind models at work.
+    Looking something up is quick, so it has its own queue and never waits for models.
     """
 
     store: Store
@@ -81,7 +81,7 @@ class Handlers:
         self.lookups.close()
 
     def served(self) -> schemas.Served:
-        """Everything that can be asked for."""
+        """Everything that is served."""
         audits = [self.audit_views.line(name) for name in self.store.audits]
         runs = [self._run(name, audits) for name in self.store.runs]
         return schemas.Served(
@@ -133,7 +133,7 @@ class Handlers:
 async def _in_turn(
     queue: WorkQueue, request: Request, response: Response, work: Callable[[], Found]
 ) -> Found:
-    """Work in its turn, with how long that took beside the answer."""
+    """Work in its turn; a header of the answer says how long it waited and worked."""
     await request.body()  # what comes after it is that the other side has left
     served = await queue.serve(work, request.is_disconnected)
     response.headers["server-timing"] = served.timing

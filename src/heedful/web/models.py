@@ -1,4 +1,4 @@
-"""A model as the page asks it: whatever can explain a text and be asked what if.
+"""A model as the page uses it: it explains a text and answers what-if questions.
 
 Trained ──> RunModel ─────┐
                           ├─ ServedModel <── Reader (texts.py), Store, Handlers
@@ -72,10 +72,10 @@ class ServedModel(ABC):
 
     @abstractmethod
     def read(self, text: str, deleted: Sequence[int]) -> what_if.EditedText:
-        """A text without some of its words, to be asked what if."""
+        """A text without some of its words, for what-if questions."""
 
     def turn(self) -> AbstractContextManager[object]:
-        """Within it nobody else asks the model, where it cannot be asked side by side."""
+        """Held while the model is used, if it cannot be used by several threads at once."""
         return nullcontext()
 
 
@@ -121,7 +121,7 @@ class RunModel(ServedModel):
     def is_audited_in(self, about: Mapping[str, object], name: str) -> bool:
         """Of that name, built like it, with its weights.
 
-        An audit from before weights were told apart is taken at its word.
+        An audit of an early version, which did not record the weights, is accepted.
         """
         if str(about.get("name")) != name:
             return False

@@ -1,7 +1,7 @@
 """Who is served when.
 
 Models run in a few threads of their own, so that memory stays flat however many ask. Requests wait
-in line; the line has an end, and a request that waits too long is told so instead of left hanging.
+in a queue of limited length; a request that waits too long is refused instead of left hanging.
 Work ends between two batches when it takes too long, when the client disconnects, and when the
 server stops.
 """
@@ -18,7 +18,7 @@ from heedful.interruption import interruptible
 from heedful.web.limits import Limits
 
 LOOK_SECONDS = 0.25  # between two looks at whether the client is still there
-STOPPING = "the server is being stopped. Try again when it has been started."
+STOPPING = "the server is shutting down. Try again after it has been restarted."
 Found = TypeVar("Found")
 
 
@@ -31,11 +31,11 @@ class Busy(Exception):
 
 
 class Abandoned(Exception):
-    """Whoever asked has left."""
+    """The client disconnected."""
 
 
 class TooLong(UsageError):
-    """The work took longer than one request may take."""
+    """The work took longer than the limit for one request."""
 
 
 class _Unwanted(Exception):
@@ -63,8 +63,8 @@ class Work(Generic[Found]):
                 raise _Unwanted
             if time.perf_counter() > ends:
                 raise TooLong(
-                    f"this took longer than the {self._seconds:g} s that a request may take, and "
-                    "was stopped. A shorter text, fewer measures or a faster measure take less."
+                    f"the request was stopped after {self._seconds:g} s, the longest time allowed. "
+                    "Try a shorter text, fewer measures or a faster measure."
                 )
 
         with interruptible(check):
@@ -102,7 +102,7 @@ class WorkQueue:
         self._to_be_stopped: set[asyncio.Future[None]] = set()  # one of each request under way
 
     def stop(self) -> None:
-        """Serve nobody any more: who waits or is being served is told so."""
+        """Refuse new requests; those that wait or run are answered with the reason."""
         self._is_stopping = True
         for stopping in self._to_be_stopped:
             if not stopping.done():
@@ -116,7 +116,7 @@ class WorkQueue:
             raise Busy(STOPPING)
         if self.waiting >= self.limits.waiting:
             raise Busy(
-                f"the server is busy: {self.waiting:,} requests are waiting already. "
+                f"the server is busy: {self.waiting:,} requests are already waiting. "
                 "Try again in a moment."
             )
         arrived, free = time.perf_counter(), self._free
@@ -165,8 +165,8 @@ class WorkQueue:
                 raise Busy(STOPPING)
         except TimeoutError:
             raise Busy(
-                f"the server is busy: this request waited {self.limits.patience_seconds:g} s and "
-                "its turn did not come. Try again in a moment.",
+                f"the server is busy: this request waited {self.limits.patience_seconds:g} s "
+                "without being served. Try again in a moment.",
                 retry_seconds=5,
             ) from None
         finally:

@@ -19,15 +19,15 @@ Labels = Annotated[list[Short], Query(max_length=1000)]  # a chart puts rare one
 
 
 def routes(handlers: Handlers) -> APIRouter:
-    """Everything that can be asked of an handlers."""
+    """All endpoints."""
     api = APIRouter(prefix="/api", responses=PROBLEMS)
 
-    @api.get("/served", tags=["what there is"])
+    @api.get("/served", tags=["overview"])
     async def served(request: Request, response: Response) -> schemas.Served:
-        """Runs, audits, measures and counterfactuals that can be asked for."""
+        """Available runs, audits, measures and counterfactuals."""
         return await handlers.look_up(request, response, handlers.served)
 
-    @api.get("/status", tags=["what there is"])
+    @api.get("/status", tags=["overview"])
     async def status() -> schemas.Status:
         """How busy the server is; never waits."""
         return handlers.status()
@@ -36,7 +36,7 @@ def routes(handlers: Handlers) -> APIRouter:
     async def explain(
         run: Named, form: schemas.ExplainForm, request: Request, response: Response
     ) -> schemas.Explained:
-        """A text, word by word, by some measures, and how alike they rank its words."""
+        """Explain a text by some measures, and say how similarly they rank its words."""
         return await handlers.read(request, response, lambda: handlers.reader.explain(run, form))
 
     @api.post("/runs/{run}/attend", tags=["texts"])
@@ -50,14 +50,14 @@ def routes(handlers: Handlers) -> APIRouter:
     async def replace(
         run: Named, form: schemas.ReplaceForm, request: Request, response: Response
     ) -> schemas.Attended:
-        """The same with the weights of a counterfactual: uniform, permuted, an adversary's, …"""
+        """What if attention had the weights of a counterfactual: uniform, permuted, adversarial, …?"""
         return await handlers.read(request, response, lambda: handlers.reader.replace(run, form))
 
     @api.post("/compare", tags=["texts"])
     async def compare(
         form: schemas.CompareForm, request: Request, response: Response
     ) -> schemas.Compared:
-        """A text explained by several runs side by side."""
+        """Explain a text with several runs."""
         return await handlers.read(request, response, lambda: handlers.reader.compare(form))
 
     @api.get("/audits/{audit}", tags=["audits"])
@@ -67,7 +67,7 @@ def routes(handlers: Handlers) -> APIRouter:
 
     @api.get("/audits/{audit}/figures", tags=["audits"])
     async def figures(audit: Named, request: Request, response: Response) -> schemas.Figures:
-        """The figures of an audit, as Vega-Lite; a mark names the documents behind it."""
+        """The figures of an audit, as Vega-Lite; each mark says which documents it shows."""
         return await handlers.look_up(
             request, response, lambda: handlers.audit_views.figures(audit)
         )
@@ -80,7 +80,9 @@ def routes(handlers: Handlers) -> APIRouter:
         label: Labels = [],  # noqa: B006
         prediction: Labels = [],  # noqa: B006
         right: Literal["yes", "no"] | None = None,
-        where: Annotated[Names, Query(description="Such as max_weight:[0.5,1].")] = [],  # noqa: B006
+        where: Annotated[
+            Names, Query(description="A column and its range, for example max_weight:[0.5,1].")
+        ] = [],  # noqa: B006
         word: Annotated[str, Query(max_length=100)] = "",
         contains: Annotated[str, Query(max_length=200)] = "",
         sort: Annotated[str, Query(max_length=100)] = "",
@@ -89,7 +91,7 @@ def routes(handlers: Handlers) -> APIRouter:
         offset: Annotated[int, Query(ge=0, le=2**31)] = 0,
         count: Annotated[int, Query(ge=1, le=ROWS)] = 50,
     ) -> schemas.Documents:
-        """Documents of an audit: chosen, in order, some rows at a time."""
+        """Documents of an audit, filtered and sorted, some rows at a time."""
 
         def work() -> schemas.Documents:
             selection = Selection(

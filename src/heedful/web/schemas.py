@@ -1,4 +1,4 @@
-"""What may be asked and what is answered, as types: OpenAPI and every check are made of them."""
+"""The types of requests and answers: OpenAPI and every check are generated from them."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -14,7 +14,7 @@ from heedful.registry import Registry
 from heedful.web.limits import MEASURES, RUNS_COMPARED, TEXT_CHARACTERS
 
 Text = Annotated[
-    str, Field(max_length=TEXT_CHARACTERS, description="The text, in the user's own words.")
+    str, Field(max_length=TEXT_CHARACTERS, description="The text, as the user wrote it.")
 ]
 
 
@@ -48,17 +48,17 @@ CounterfactualName = Annotated[str, *_name_in(counterfactuals)]
 Place = Annotated[int, Field(ge=0, lt=TEXT_CHARACTERS)]
 Share = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Number = float | None
-"""A number, or nothing where there is none."""
+"""A number, or null if there is none."""
 
 
 class Form(BaseModel):
-    """What is sent: unknown fields are refused, so that a slip of the pen is noticed."""
+    """A request: unknown fields are refused, so that a misspelt name is noticed."""
 
     model_config = ConfigDict(extra="forbid", protected_namespaces=())
 
 
 class Sheet(BaseModel):
-    """What is answered."""
+    """An answer."""
 
     model_config = ConfigDict(protected_namespaces=())
 
@@ -69,29 +69,29 @@ class ExplainForm(Form):
     text: Text
     measures: Annotated[
         Annotated[list[MeasureName], Field(min_length=1, max_length=MEASURES)] | None,
-        Field(description="Names from /api/served; none: the usual ones of the run."),
+        Field(description="Names from /api/served; if empty, the run's usual measures."),
     ] = None
 
 
 class CompareForm(ExplainForm):
-    """A text to explain with several runs side by side."""
+    """A text to explain with several runs."""
 
     runs: Annotated[list[str], Field(min_length=1, max_length=RUNS_COMPARED)]
 
 
 class AttendForm(Form):
-    """A text, the words that are deleted from it, and the weights of those that are left."""
+    """A text, the words to delete from it, and the weights of the remaining words."""
 
     text: Text
     deleted: Annotated[
         list[Place],
-        Field(max_length=TEXT_CHARACTERS, description="Places of words, from 0."),
+        Field(max_length=TEXT_CHARACTERS, description="Positions of words, numbered from 0."),
     ] = []
     weights: Annotated[
         list[Share] | None,
         Field(
             max_length=TEXT_CHARACTERS,
-            description="A share of attention for each word that is left; none: the model's own.",
+            description="A share of attention for each remaining word; if empty, the model's own.",
         ),
     ] = None
 
@@ -120,7 +120,7 @@ class Probability(Sheet):
 
 
 class Word(Sheet):
-    """A word where it stands in the text."""
+    """A word and its position in the text."""
 
     start: int
     end: int
@@ -137,7 +137,7 @@ class Read(Sheet):
 
 
 class Agreement(Sheet):
-    """How alike two measures, or two runs, rank the words."""
+    """How similarly two measures, or two runs, rank the words."""
 
     first: str
     second: str
@@ -158,7 +158,7 @@ class Explained(Read):
 
     prediction: str
     probabilities: list[Probability]
-    withheld: str = ""  # why there are no scores, in a sentence; empty where there are
+    withheld: str = ""  # why the scores are withheld, in a sentence; empty if they are not
     scores: dict[str, list[Number]]
     unsigned: list[str]  # measures that do not say which side a word is on
     agreements: list[Agreement]
@@ -176,7 +176,7 @@ class Distance(Sheet):
 
 
 class Compared(Sheet):
-    """A text explained by several runs; of those that cut it into the same words, how alike."""
+    """A text explained by several runs; runs with the same words are also compared."""
 
     runs: list[Explained]
     agreements: list[Agreement]
@@ -184,7 +184,7 @@ class Compared(Sheet):
 
 
 class Attended(Read):
-    """A prediction under some weights, beside the one under the model's own."""
+    """The prediction under given weights and under the model's own weights."""
 
     deleted: list[int]
     weights: list[float]
@@ -202,7 +202,7 @@ class Attended(Read):
 
 
 class RunSheet(Sheet):
-    """A served run, or a Hugging Face model read in one way."""
+    """A served run, or one reading of a Hugging Face model."""
 
     name: str
     problem: str = ""
@@ -217,7 +217,7 @@ class RunSheet(Sheet):
 
 
 class AuditLine(Sheet):
-    """A served audit, in a line."""
+    """A served audit, in short."""
 
     name: str
     problem: str
@@ -267,7 +267,7 @@ class FigureSheet(Sheet):
 
 
 class ShownSheet(Sheet):
-    """A document that an audit picked, and why."""
+    """A document that the audit selected, and why."""
 
     why: str
     place: int
@@ -294,7 +294,7 @@ class AuditSheet(AuditLine):
 
 
 class Figures(Sheet):
-    """The figures of an audit, each with the question that it belongs to as its place."""
+    """The figures of an audit; the `place` of each is the question that it belongs to."""
 
     audit: str
     figures: list[FigureSheet]
@@ -313,7 +313,7 @@ class Document(Sheet):
 
 
 class Documents(Sheet):
-    """Some of the chosen documents of an audit, in their order."""
+    """Some of the selected documents of an audit, in their order."""
 
     audit: str
     total: int

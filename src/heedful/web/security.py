@@ -4,7 +4,7 @@ The server answers its own page and nobody else's. Another site could make a vis
 its requests carry its origin, and are refused. It could also give its own name this machine's
 address (DNS rebinding): its requests then carry its name as host, and are refused. An address
 written in numbers is no name that could be given away, so those are let through where the server
-was told to listen beyond this machine; there a token is asked for as well.
+was started to listen beyond this machine; there a token is needed as well.
 """
 
 import asyncio
@@ -133,14 +133,16 @@ class Guard:
             logger.exception("%s %s failed", scope["method"], scope["path"])
             if not is_begun:
                 said = f"{type(error).__name__}: {error}"[:300]
-                told = f"this could not be done ({said}). Other texts and views still work."
+                told = f"the request failed ({said}). Other texts and views still work."
                 await tell(send_guarded, 500, told, "bug")
 
     def _check_place(self, scope: Scope, headers: Headers) -> None:
         host = headers.get("host", "")
         came_from = _address((scope.get("client") or ("",))[0])
         if self.access.token is None and came_from is not None and not came_from.is_loopback:
-            raise Refused(403, "without a token this server answers this machine alone.")
+            raise Refused(
+                403, "without a token, this server answers only requests from its own machine."
+            )
         if not self.access.lets_host(host):
             raise Refused(
                 421,
@@ -149,12 +151,12 @@ class Guard:
             )
         origin = headers.get("origin")
         if origin is not None and origin != f"{scope['scheme']}://{host}":
-            raise Refused(403, "this request comes from another site's page, and is refused.")
+            raise Refused(403, "this request was refused: it comes from a page of another site.")
         site = headers.get("sec-fetch-site", "none")
         # A link that a colleague sent is followed from elsewhere: the page alone may be.
         is_page = scope["path"] == "/" and headers.get("sec-fetch-mode") == "navigate"
         if site not in ("none", "same-origin") and not is_page:
-            raise Refused(403, "this request comes from another site's page, and is refused.")
+            raise Refused(403, "this request was refused: it comes from a page of another site.")
 
     def _arrival(self, scope: Scope) -> list[tuple[bytes, bytes]] | None:
         """Who arrives with the token in the address keeps it as a cookie; the address loses it."""
@@ -182,9 +184,7 @@ class Guard:
     async def _read(self, headers: Headers, receive: Receive) -> bytes:
         """The whole body, if it is not too large and comes in time."""
         most = self.limits.body_bytes
-        too_large = Refused(
-            413, f"the request is too large: at most {most // 1024:,} KiB are read."
-        )
+        too_large = Refused(413, f"the request is too large: the limit is {most // 1024:,} KiB.")
         length = headers.get("content-length", "")
         if length.isascii() and length.isdigit() and int(length) > most:
             raise too_large
@@ -194,7 +194,9 @@ class Guard:
                 while True:
                     message = await receive()
                     if message["type"] == "http.disconnect":
-                        raise Refused(400, "the connection was closed before the request came.")
+                        raise Refused(
+                            400, "the connection was closed before the whole request arrived."
+                        )
                     parts.append(message.get("body", b""))
                     size += len(parts[-1])
                     if size > most:
@@ -207,8 +209,8 @@ class Guard:
 
 
 NO_TOKEN = (
-    "this server asks for a token, and the one given is missing or old. Open the address that it "
-    "printed when it was started; programs send the token as Authorization: Bearer TOKEN."
+    "this server requires a token, and this request has none or an old one. Open the address that "
+    "the server printed when it started; programs send the token as Authorization: Bearer TOKEN."
 )
 
 

@@ -138,8 +138,8 @@ def _listen(host: str, port: int) -> socket.socket:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (socket.gaierror, UnicodeError):
         raise UsageError(
-            f"--host {host!r} is no address of this machine. 127.0.0.1 is reached from here alone, "
-            "0.0.0.0 from everywhere."
+            f"--host {host!r} is not an address of this machine. Use 127.0.0.1 to serve this machine "
+            "only, or 0.0.0.0 to serve other machines too."
         ) from None
     family, kind, protocol, _, place = found[0]
     opened = socket.socket(family, kind, protocol)
@@ -151,7 +151,7 @@ def _listen(host: str, port: int) -> socket.socket:
         opened.close()
         raise UsageError(
             f"cannot listen at {host}, port {port}: {(error.strerror or str(error)).lower()}. "
-            "Another --port may be free; --port 0 takes any that is."
+            "Try another --port; --port 0 chooses a free one."
         ) from None
     return opened
 

@@ -57,7 +57,7 @@ class Source(Protocol[Got]):
 class Watched(Generic[Kept]):
     """Something read from a folder, and read again when its files change.
 
-    What is not whole says so when it is asked for; `problem` is what was wrong when it was opened.
+    What is incomplete raises an error when it is requested; `problem` is what was wrong when it was opened.
     """
 
     def __init__(
@@ -90,8 +90,8 @@ class Watched(Generic[Kept]):
                 self._kept = None
                 missing = self._files[seen.index(None)]
                 raise Gone(
-                    f"{self.name} is gone: {self.path} held {missing} when the server was started "
-                    "and does not now. Put it back, or start the server without it."
+                    f"{self.name} is missing: {self.path} contained {missing} when the server started "
+                    "but no longer does. Restore it, or restart the server without it."
                 )
             if self._kept is None or seen != self._seen:
                 self._kept = None
@@ -123,8 +123,8 @@ class WatchedReading:
         models = self._of.get().models
         if self._reading not in models:
             raise Gone(
-                f"{self.name} is gone: the model in {self.path} has changed and cannot be read in "
-                "this way. Start the server again."
+                f"{self.name} is missing: the model in {self.path} has changed and this reading no "
+                "longer applies to it. Restart the server."
             )
         return models[self._reading]
 
@@ -153,7 +153,7 @@ class Store:
         """The runs and audits in some folders: each one is one, or holds some. A path that starts
         with hf: is a Hugging Face model, read in some ways.
 
-        One that was asked for by its own folder and cannot be read is an error if none can.
+        A folder that was named itself and cannot be read is an error if no other can.
         """
         others = list(dict.fromkeys(str(p) for p in paths if str(p).startswith(HF)))
         folders = [Path(path) for path in paths if not str(path).startswith(HF)]
@@ -274,8 +274,8 @@ def _folders(path: Path) -> Iterator[Path]:
     found = list(_below(path, DEEPEST))
     if not found:
         raise RunError(
-            f"{path} holds no run and no audit. `heedful train DATA -o RUN` makes a run, `heedful "
-            "audit RUN DATA -o DIR` an audit; give either, or a folder that holds some."
+            f"{path} does not contain a run or an audit. `heedful train DATA -o RUN` makes a run, "
+            "`heedful audit RUN DATA -o DIR` an audit; name either, or a folder that contains some."
         )
     yield from found
 

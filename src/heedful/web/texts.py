@@ -226,7 +226,9 @@ def _by_class(
     model: ServedModel, probabilities: Float[ndarray, " classes"]
 ) -> list[schemas.Probability]:
     if not np.isfinite(probabilities).all():
-        raise DataError("the model gives this text probabilities that are no numbers.")
+        raise DataError(
+            "the model's probabilities for this text are not numbers (NaN or infinite)."
+        )
     shares = zip(model.classes, probabilities.tolist(), strict=True)
     return [schemas.Probability(label=str(label), probability=share) for label, share in shares]
 

@@ -80,7 +80,7 @@ class ReadingModel(ServedModel):
         return self.loaded.model.cutter.encode([text])[0].is_cut
 
     def explain(self, text: str, measures: Sequence[str]) -> Explanation:
-        """As read out, beside the measures that it has."""
+        """The reading itself, then the other measures that the model supports."""
         return explain_with(self._subject, text, measures)
 
     def read(self, text: str, deleted: Sequence[int]) -> SubjectText:
@@ -93,7 +93,7 @@ class ReadingModel(ServedModel):
 
 
 class Turns:
-    """A lock; whoever waits for it and is not wanted any more leaves the line."""
+    """A lock; a thread whose request was cancelled stops waiting for it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -118,7 +118,7 @@ class Readings:
     def load(
         cls, source: str, device: str, readouts: Sequence[str], long_texts: LongTexts = "cut"
     ) -> "Readings":
-        """The model in a folder or of a hub name; by default, all readouts that audits take."""
+        """The model in a folder or of a hub name; by default, all readouts that audits use."""
         quieten()
         loaded = load_transformer(source, device, long_texts=long_texts)
         subjects, notes = subjects_of(loaded, readouts or None)

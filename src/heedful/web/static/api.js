@@ -10,7 +10,7 @@ class Problem extends Error {
   }
 }
 
-const SLOW = 1000; // ms without an answer after which the reader is told why
+const SLOW = 1000; // ms without an answer after which the page says why
 const WAITED = 500; // ms in line that are worth a word
 const TRIES = 4; // of a request that comes when the server is busy
 
@@ -25,7 +25,7 @@ export async function ask(path, { body, signal } = {}) {
       const response = await reach(path, body, signal);
       if (response.status !== 503 || attempt === TRIES) return await read(response);
       const seconds = Number(response.headers.get("retry-after")) || 2;
-      tell("busy", `The server is busy; asking again in ${seconds} s.`);
+      tell("busy", `The server is busy; retrying in ${seconds} s.`);
       await pause(seconds * 1000);
       if (signal?.aborted) throw new DOMException("no longer wanted", "AbortError");
     }
@@ -46,7 +46,7 @@ async function reach(path, body, signal) {
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new Problem(
-      "The server does not answer. If it was stopped, start it again with heedful serve; this page reconnects by itself.",
+      "The server does not answer. If it was stopped, restart it with heedful serve; this page reconnects automatically.",
       "offline",
     );
   }
@@ -57,13 +57,13 @@ async function read(response) {
   try {
     found = await response.json();
   } catch {
-    /* no JSON: told below */
+    /* not JSON: reported below */
   }
   if (response.ok && found !== null) {
     tellWaited(response);
     return found;
   }
-  const message = found?.message ?? `The server answered with status ${response.status} and no reason.`;
+  const message = found?.message ?? `The server answered with status ${response.status} and gave no reason.`;
   throw new Problem(message, found?.kind ?? "bug");
 }
 
@@ -71,7 +71,7 @@ async function read(response) {
 function tellWaited(response) {
   const waited = Number(/wait;dur=([\d.]+)/.exec(response.headers.get("server-timing") ?? "")?.[1]);
   if (waited > WAITED)
-    tell("busy", `The server is busy: this answer waited ${number(waited / 1000, 1)} s in line.`);
+    tell("busy", `The server is busy: this request waited ${number(waited / 1000, 1)} s in the queue.`);
   else untell("busy");
 }
 
@@ -81,7 +81,7 @@ async function tellWhySlow(watch) {
     const others = status.waiting + status.working;
     const why =
       others > status.at_once
-        ? `The server is busy: ${counted(others, "request")} at once, ${status.at_once} of them at work.`
+        ? `The server is busy: ${counted(others, "request")} in the queue, ${status.at_once} processed at a time.`
         : "Working on it…";
     if (!watch.isDone) tell("busy", why);
   } catch {

@@ -1,4 +1,4 @@
-// The frame: which view stands there, what is served, what the address says.
+// The frame: the current view, what is served, and the address.
 
 import { audit } from "./audit.js";
 import { ask } from "./api.js";
@@ -95,11 +95,11 @@ function drawViews() {
 function tellOtherRun() {
   const lacks = (kind) => state[kind] && !served[`${kind}s`].some((one) => one.name === state[kind]);
   const missing = ["run", "audit"].filter(lacks).map((kind) => `the ${kind} ${state[kind]}`);
-  if (missing.length) tell("other", `This link names ${missing.join(" and ")}, which is not served here: another is shown.`);
+  if (missing.length) tell("other", `This link names ${missing.join(" and ")}, which is not served here. Another one is shown instead.`);
   else untell("other");
 }
 
-/** What is served; asked for again until the server answers with all of it. */
+/** What is served; requested until the server answers with all of it. */
 async function load() {
   const isBack = await refresh();
   if (!isBack || hasProblems()) lookAgain();
@@ -185,7 +185,7 @@ function prepareTools() {
       await navigator.clipboard.writeText(location.href);
       flash(event.target, "Copied");
     } catch {
-      tell("link", `This view's address: ${location.href}`);
+      tell("link", `Address of this view: ${location.href}`);
     }
   });
   const menu = document.getElementById("export");
@@ -248,5 +248,5 @@ function keep(name, value) {
 }
 
 prepareTools();
-fill(content, h("section", {}, h("p", { class: "quiet" }, "Asking the server what it serves…")));
+fill(content, h("section", {}, h("p", { class: "quiet" }, "Loading…")));
 load();

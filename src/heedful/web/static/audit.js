@@ -51,7 +51,7 @@ export function auditIn(context, state) {
 }
 
 export const noAudit = () =>
-  h("p", {}, "No audit is served. Make one with ", h("code", {}, "heedful audit RUN DATA -o DIR"), " and give its folder to ", h("code", {}, "heedful serve"), ".");
+  h("p", {}, "No audit is served. Create one with ", h("code", {}, "heedful audit RUN DATA -o DIR"), " and pass its folder to ", h("code", {}, "heedful serve"), ".");
 
 const verdict = (sheet) =>
   h(
@@ -75,7 +75,7 @@ const verdict = (sheet) =>
     h(
       "details",
       { class: "more" },
-      h("summary", {}, "What the words mean"),
+      h("summary", {}, "What these terms mean"),
       h("dl", { class: "terms" }, Object.entries(sheet.terms).map(([term, meaning]) => [h("dt", {}, term), h("dd", {}, meaning)])),
     ),
   );

@@ -73,7 +73,7 @@ async function draw(place, chart, onselect) {
       if (query !== undefined && query !== null) onselect(query);
     });
   } catch (error) {
-    place.replaceChildren(h("p", { class: "quiet" }, `This chart cannot be drawn: ${error.message}.`));
+    place.replaceChildren(h("p", { class: "quiet" }, `This chart could not be drawn: ${error.message}.`));
   }
 }
 

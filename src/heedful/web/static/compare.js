@@ -16,7 +16,7 @@ export function compare(context) {
     "section",
     { class: "view", "aria-labelledby": "view-title" },
     h("h1", { id: "view-title" }, "Compare"),
-    h("p", { class: "asks" }, "The same text as several runs see it: do they decide alike, and for the same reasons?"),
+    h("p", { class: "asks" }, "The same text, read by several runs: do they make the same decision, and for the same reasons?"),
     controls,
     text.element,
     place.element,
@@ -88,7 +88,7 @@ function runPicker(names, chosen, most, onchange) {
 function sideBySide(context, { runs, agreements, distances }) {
   return [
     agreements.length > 0 && betweenRuns(agreements, distances),
-    runs.filter((sheet) => !sheet.withheld).length > 1 && !agreements.length && h("p", { class: "quiet small" }, "These runs cut the text into different words, so their attentions cannot be set against each other word by word."),
+    runs.filter((sheet) => !sheet.withheld).length > 1 && !agreements.length && h("p", { class: "quiet small" }, "These runs split the text into different words, so their attention cannot be compared word by word."),
     legend(),
     h(
       "div",
@@ -109,7 +109,7 @@ function sideBySide(context, { runs, agreements, distances }) {
 const betweenRuns = (agreements, distances) =>
   h(
     "div",
-    { class: "scroll", tabindex: "0", role: "region", "aria-label": "How alike the runs attend" },
+    { class: "scroll", tabindex: "0", role: "region", "aria-label": "Similarity of the runs’ attention" },
     h(
       "table",
       { class: "between" },

@@ -124,7 +124,7 @@ export const emptyText = (examples, ontext) =>
       h(
         "div",
         {},
-        h("p", { class: "small quiet" }, "Or take one of these:"),
+        h("p", { class: "small quiet" }, "Or try one of these:"),
         h(
           "ul",
           { class: "examples" },

@@ -25,7 +25,7 @@ export function documents(context) {
     "section",
     { class: "view", "aria-labelledby": "view-title" },
     h("h1", { id: "view-title" }, "Documents"),
-    h("p", { class: "asks" }, "What the audit measured on each document. Choose, sort, and open one."),
+    h("p", { class: "asks" }, "What the audit measured on each document. Filter, sort, and open a document."),
     h("div", { class: "filters" }, controls, filters),
     chips,
     count,
@@ -248,7 +248,7 @@ function grid(context, first, fetchPage, state) {
       if (!row) need(page);
       rows.push(drawRow(place, row));
     }
-    fill(body, rows, !first.chosen && h("p", { class: "quiet nothing" }, "No document is like that. Remove a filter."));
+    fill(body, rows, !first.chosen && h("p", { class: "quiet nothing" }, "No document matches these filters. Remove one."));
     element.setAttribute("aria-activedescendant", `row-${active}`);
   }
 

@@ -17,7 +17,7 @@ export function explain(context) {
     "section",
     { class: "view", "aria-labelledby": "view-title" },
     h("h1", { id: "view-title" }, "Explain"),
-    h("p", { class: "asks" }, "What does each measure say the decision rests on, and do they agree?"),
+    h("p", { class: "asks" }, "Which words does each measure call important for the decision, and do the measures agree?"),
     controls,
     text.element,
     first.element,
@@ -92,7 +92,7 @@ function explanation(context, sheet) {
   if (sheet.withheld) return [h("p", { class: "withheld" }, sheet.withheld)];
   const measures = Object.keys(sheet.scores);
   return [
-    h("h2", {}, "What each measure points at"),
+    h("h2", {}, "Which words each measure points at"),
     legend(),
     h("article", { class: "document" }, judgedHeatMap(sheet, measures)),
     h(
@@ -112,7 +112,7 @@ function agreementTable({ agreements }, measures) {
   return h(
     "section",
     { "aria-labelledby": "agreement-title" },
-    h("h2", { id: "agreement-title" }, "Do they rank words alike?"),
+    h("h2", { id: "agreement-title" }, "Do the measures rank words alike?"),
     h("p", { class: "quiet small" }, "Kendall’s τ between the sizes of two measures’ scores. 1: the same order; 0: unrelated; −1: reversed."),
     h(
       "div",
@@ -151,7 +151,7 @@ function deletionTable({ deletions, prediction: label }) {
     "section",
     { "aria-labelledby": "without-title" },
     h("h2", { id: "without-title" }, "Without the top words"),
-    h("p", { class: "quiet small" }, "Probability of ", h("bdi", {}, label), " once the words that a measure puts first are deleted, one after another. The measure that knows the reason makes it fall furthest."),
+    h("p", { class: "quiet small" }, "Probability of ", h("bdi", {}, label), " after the words that a measure ranks first are deleted, one after another. The better a measure knows the reasons, the further the probability falls."),
     h(
       "div",
       { class: "scroll", tabindex: "0", role: "region", "aria-label": "Probability without the top words" },
@@ -230,8 +230,8 @@ export function runIn(context, state) {
 
 export function noRun(served) {
   return served.runs.length
-    ? "None of the served runs can be read here: they have no attention, or their folders are gone."
-    : "No run is served: give heedful serve a run folder to explain texts with it.";
+    ? "None of the served runs can be used here: they have no attention, or their folders are missing."
+    : "No run is served. To explain texts, start heedful serve with a run folder.";
 }
 
 /** Texts to begin with: those that the audit of a run picked. */

@@ -1,6 +1,6 @@
 // A text once per measure: the user's own words in colour, line under line.
 //
-// Orange speaks for the prediction, blue against it; green has no sign. Long texts fold around the words that matter,
+// Orange: for the prediction; blue: against it; green: scores without a sign. Long texts fold around the words that matter,
 // in every line alike, so that lines stay aligned.
 
 import { counted, fill, gapsOf, h, number, wordsOf } from "./dom.js";
@@ -52,7 +52,7 @@ export function judgedHeatMap(sheet, measures = Object.keys(sheet.scores)) {
     return [h("p", { class: "showing small quiet" }, `The heat map of attention may be shown. ${sheet.why}`), heatMap(sheet, measures)];
   const others = measures.filter((measure) => measure !== ATTENTION);
   const place = h("div", {}, others.length > 0 && heatMap(sheet, others));
-  const look = h("button", { type: "button", onclick: () => lookAnyway() }, "Look at it anyway (not safe)");
+  const look = h("button", { type: "button", onclick: () => lookAnyway() }, "Show it anyway (not safe)");
   const notice = h(
     "div",
     { class: "showing withheld" },
@@ -60,7 +60,7 @@ export function judgedHeatMap(sheet, measures = Object.keys(sheet.scores)) {
     look,
   );
   const lookAnyway = () => {
-    look.replaceWith(h("p", { class: "small" }, "Shown below all the same: not safe."));
+    look.replaceWith(h("p", { class: "small" }, "Shown below anyway (not safe)."));
     fill(place, heatMap(sheet, measures));
   };
   return [notice, place];
@@ -71,9 +71,9 @@ export const legend = () =>
     "p",
     { class: "legend" },
     h("span", {}, h("mark", { class: "unsigned", vars: { "--s": 1 } }, "green"), " weight without a sign, such as attention"),
-    h("span", {}, h("mark", { vars: { "--s": 1 } }, "orange"), " speaks for the prediction"),
-    h("span", {}, h("mark", { class: "against", vars: { "--s": 1 } }, "blue"), " speaks against it"),
-    h("span", {}, "the deepest colour is each line’s largest score"),
+    h("span", {}, h("mark", { vars: { "--s": 1 } }, "orange"), " supports the prediction"),
+    h("span", {}, h("mark", { class: "against", vars: { "--s": 1 } }, "blue"), " opposes it"),
+    h("span", {}, "the strongest colour marks each line’s largest score"),
   );
 
 function line(map, measure, row, card, redraw) {
@@ -181,7 +181,7 @@ function prepareKeys(text) {
   });
 }
 
-/** All scores of the word that is pointed at, beside it. */
+/** All scores of the word under the pointer. */
 function point(whole, card, map, target) {
   const place = target.closest?.("[data-place]")?.dataset.place;
   if (place === undefined) return unpoint(whole, card);

@@ -1,4 +1,4 @@
-// Where all tries of a text stand: how far attention moved, and how far the prediction did.
+// A map of all tries on a text: the change in attention against the change in the prediction.
 
 const [WIDTH, HEIGHT, LEFT, BOTTOM, EDGE] = [210, 130, 26, 22, 6];
 
@@ -8,12 +8,12 @@ export function triesMap(visited, { largest_jsd: widest, same_within: same }) {
   const y = (tvd) => EDGE + (1 - Math.sqrt(Math.min(1, tvd))) * (HEIGHT - BOTTOM - EDGE);
   const middle = (HEIGHT - BOTTOM) / 2;
   const last = visited.length - 1;
-  const name = `${visited.length} tries: attention moved against prediction moved`;
+  const name = `${visited.length} tries: change in attention against change in prediction`;
   return shape("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "map", role: "img", "aria-label": name }, [
     shape("rect", { x: LEFT, y: y(same), width: WIDTH - LEFT - EDGE, height: HEIGHT - BOTTOM - y(same), class: "same" }),
     shape("path", { d: `M${LEFT} ${EDGE}V${HEIGHT - BOTTOM}H${WIDTH - EDGE}`, class: "axes" }),
-    shape("text", { x: (WIDTH + LEFT) / 2, y: HEIGHT - EDGE, "text-anchor": "middle" }, ["attention moved"]),
-    shape("text", { x: 10, y: middle, "text-anchor": "middle", transform: `rotate(-90 10 ${middle})` }, ["prediction moved"]),
+    shape("text", { x: (WIDTH + LEFT) / 2, y: HEIGHT - EDGE, "text-anchor": "middle" }, ["change in attention"]),
+    shape("text", { x: 10, y: middle, "text-anchor": "middle", transform: `rotate(-90 10 ${middle})` }, ["change in prediction"]),
     ...visited.map(({ jsd, tvd }, place) =>
       shape("circle", { cx: x(jsd), cy: y(tvd), r: place === last ? 4.5 : 2.5, class: place === last ? "now" : "then" }),
     ),

@@ -11,7 +11,7 @@ import { inShort, without } from "./weights.js";
 const KEPT = 200; // steps that can be undone
 const DIFFERENT = 0.1; // nats from which on an attention is called different
 const NAMES = { uniform: "Uniform", permuted: "Permute", random: "Random", frozen: "Frozen", adversarial: "Adversary" };
-const HOW = "Bars are drawn by the square root of the weight, so that small ones can be seen and large ones reached; the stroke across is the model’s own. Numbers are percent. A click on a word deletes it, a double click on a bar sets it to 0.";
+const HOW = "The height of a bar is the square root of the weight, so that small weights remain visible; the horizontal line marks the model’s own weight. Numbers are percentages. Click a word to delete it; double-click a bar to set it to 0.";
 
 export function whatIf(context) {
   const text = textField(
@@ -29,7 +29,7 @@ export function whatIf(context) {
     "section",
     { class: "view", "aria-labelledby": "view-title" },
     h("h1", { id: "view-title" }, "What if attention were different?"),
-    h("p", { class: "asks" }, "Look for a different explanation with the same decision. Drag a bar; or focus it and use the arrow keys, Home for 0, Delete to take the word out."),
+    h("p", { class: "asks" }, "Look for a different explanation with the same decision. Drag a bar, or focus it and press the arrow keys; Home sets it to 0, Delete removes the word."),
     controls,
     text.element,
     stage,
@@ -43,7 +43,7 @@ export function whatIf(context) {
   const future = [];
   let about = ""; // the run and the text that all of this is of
   let sheet = null; // the server's last answer
-  let visited = []; // where the last answers stand
+  let visited = []; // JSD and TVD of the last answers
   let farthest = 0; // nats, of all that kept the prediction
   let seed = 0;
 
@@ -191,7 +191,7 @@ export function whatIf(context) {
       tool("Redo", () => undo(future, past), !future.length, "Ctrl+Shift+Z"),
       tool("Model’s own", () => step({}), !position().weights.length),
       others.map(({ name, summary }) => tool(NAMES[name] ?? name, () => replace(name), isAlone, summary)),
-      tool("All words back", () => step({ deleted: [] }), !sheet.deleted.length),
+      tool("Restore all words", () => step({ deleted: [] }), !sheet.deleted.length),
     );
     if (focused === null) return;
     const enabled = [...tools.children].filter((one) => !one.disabled);
@@ -207,7 +207,7 @@ export function whatIf(context) {
   };
 }
 
-/** What came of it: the prediction, a sentence, the distances, and where all tries stand. */
+/** The outcome: the prediction, a sentence, the distances, and a map of all tries. */
 function finding(sheet, visited, farthest) {
   const [tone, sentence] = told(sheet);
   const fact = (name, value) => h("div", {}, h("dt", {}, name), h("dd", {}, value));
@@ -222,21 +222,21 @@ function finding(sheet, visited, farthest) {
       h(
         "dl",
         { class: "facts tight" },
-        fact("attention moved (JSD)", `${number(sheet.jsd)} of at most ${number(sheet.largest_jsd, 2)} nats`),
-        fact("prediction moved (TVD)", `${number(sheet.tvd)}; the same up to ${number(sheet.same_within, 2)}`),
-        fact("farthest so far, same prediction", farthest > 0 ? `${number(farthest)} nats` : "none yet"),
+        fact("change in attention (JSD)", `${number(sheet.jsd)} of at most ${number(sheet.largest_jsd, 2)} nats`),
+        fact("change in prediction (TVD)", `${number(sheet.tvd)}; the same up to ${number(sheet.same_within, 2)}`),
+        fact("largest so far, same prediction", farthest > 0 ? `${number(farthest)} nats` : "none yet"),
       ),
     ),
     triesMap(visited, sheet),
-    sheet.is_cut && h("p", { class: "small quiet" }, `The model reads the first ${sheet.longest} of a text; the rest is left out.`),
+    sheet.is_cut && h("p", { class: "small quiet" }, `The model reads the first ${sheet.longest} of a text; the rest is ignored.`),
   );
 }
 
 function told({ jsd, tvd, prediction: label, own_prediction: own, same_within: same, deleted, isFixed }) {
-  const words = deleted.length ? " on the words that are left" : "";
-  if (label !== own) return ["bad", `The decision turned: ${own} under the model’s own attention${words}, ${label} under this one.`];
-  if (jsd < 0.001) return ["open", `This is the model’s own attention${words}.${isFixed ? "" : " Move it, and see whether the prediction follows."}`];
-  if (tvd > same) return ["open", `The decision holds, but the prediction moved by ${number(tvd)}: attention matters here.`];
+  const words = deleted.length ? " on the remaining words" : "";
+  if (label !== own) return ["bad", `The decision changed: ${own} under the model’s own attention${words}, ${label} under this one.`];
+  if (jsd < 0.001) return ["open", `This is the model’s own attention${words}.${isFixed ? "" : " Change it and see whether the prediction changes."}`];
+  if (tvd > same) return ["open", `The decision is the same, but the prediction changed by ${number(tvd)}: attention matters here.`];
   const isDifferent = jsd >= DIFFERENT;
-  return [isDifferent ? "good" : "open", `${isDifferent ? "A different" : "A slightly different"} attention, the same prediction: by the prediction alone it cannot be told from the model’s own.`];
+  return [isDifferent ? "good" : "open", `${isDifferent ? "A different" : "A slightly different"} attention, the same prediction: the prediction alone cannot distinguish it from the model’s own.`];
 }
