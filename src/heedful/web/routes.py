@@ -50,7 +50,7 @@ def routes(handlers: Handlers) -> APIRouter:
     async def replace(
         run: Named, form: schemas.ReplaceForm, request: Request, response: Response
     ) -> schemas.Attended:
-        """What if attention had the weights of a counterfactual: uniform, permuted, adversarial, …?"""
+        """What if attention had the weights of a counterfactual: uniform, permuted, …?"""
         return await handlers.read(request, response, lambda: handlers.reader.replace(run, form))
 
     @api.post("/compare", tags=["texts"])

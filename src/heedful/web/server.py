@@ -138,8 +138,8 @@ def _listen(host: str, port: int) -> socket.socket:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (socket.gaierror, UnicodeError):
         raise UsageError(
-            f"--host {host!r} is not an address of this machine. Use 127.0.0.1 to serve this machine "
-            "only, or 0.0.0.0 to serve other machines too."
+            f"--host {host!r} is not an address of this machine. Use 127.0.0.1 to serve this "
+            "machine only, or 0.0.0.0 to serve other machines too."
         ) from None
     family, kind, protocol, _, place = found[0]
     opened = socket.socket(family, kind, protocol)

@@ -57,7 +57,8 @@ class Source(Protocol[Got]):
 class Watched(Generic[Kept]):
     """Something read from a folder, and read again when its files change.
 
-    What is incomplete raises an error when it is requested; `problem` is what was wrong when it was opened.
+    What is incomplete raises an error when it is requested; `problem` is what was wrong when it
+    was opened.
     """
 
     def __init__(
@@ -90,8 +91,8 @@ class Watched(Generic[Kept]):
                 self._kept = None
                 missing = self._files[seen.index(None)]
                 raise Gone(
-                    f"{self.name} is missing: {self.path} contained {missing} when the server started "
-                    "but no longer does. Restore it, or restart the server without it."
+                    f"{self.name} is missing: {self.path} contained {missing} when the server "
+                    "started but no longer does. Restore it, or restart the server without it."
                 )
             if self._kept is None or seen != self._seen:
                 self._kept = None
