@@ -46,7 +46,7 @@ def test_halves_of_the_documents_are_measured_as_all_at_once(trained, planted, m
     ]
     by_parts, usual = Inside.by_parts, (classifier.influence, classifier.logits_without_each)
 
-    def of_few(self, score):
+    def of_few(self, score, passes=1):
         short_of_memory(len(self.batch.token_ids))
         return by_parts(self, score)
 
