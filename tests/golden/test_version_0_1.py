@@ -33,6 +33,8 @@ from tests.readouts.tiny import planted_documents
 SAVED = Path(__file__).parent / "version-0.1"
 READINGS = ("last-cls", "rollout")
 MEASURED, DRAWN = 5e-3, 0.03
+# A state that is as near to two clusters goes to either by rounding, which differs between CPUs.
+CLUSTERED = "mutual information"
 # Questions that may find something else, with the beginnings of their columns.
 RANKED = {"agreeing": ("kendall_tau", "weighted_tau", "pearson", "top_overlap")}
 ERASED = {"telling": tuple(TESTS)}
@@ -52,7 +54,8 @@ def assert_same_findings(
         for saved in then.tests:
             test = by_name[saved.name]
             found, known = test.score, saved.score
-            np.testing.assert_allclose(found.value, known.value, atol=MEASURED, err_msg=test.name)
+            close = DRAWN if test.name == CLUSTERED else MEASURED
+            np.testing.assert_allclose(found.value, known.value, atol=close, err_msg=test.name)
             # Version 0.1 showed scores far above 1, where the ceiling is no control.
             has_failed = known.is_beyond_ceiling and np.isnan(found.score)
             assert has_failed == test.note.startswith("control failed")
