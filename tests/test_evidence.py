@@ -6,11 +6,11 @@ import pytest
 from tools.evidence import packed, page, unpacked
 
 
-def cell(recipe: str, seed: int, is_right: list[bool], verdict: str, seconds: float) -> dict:
+def cell(recipe: str, seed: int, is_right: list[bool], verdict: str) -> dict:
     tests = {"true pictures": [0.9, 0.8, 0.95]}
     return {
         "data": "reviews", "variant": f"bilstm {recipe}", "seed": seed, "documents": len(is_right),
-        "right": packed(np.array(is_right)), "train_seconds": seconds, "verdict": verdict,
+        "right": packed(np.array(is_right)), "verdict": verdict,
         "audited": 10, "tests": tests,
     }  # fmt: skip
 
@@ -21,16 +21,16 @@ def test_which_documents_were_right_survives_being_packed(documents):
     np.testing.assert_array_equal(unpacked(packed(is_right), documents), is_right)
 
 
-def test_a_line_holds_the_paired_difference_verdicts_and_cost():
+def test_a_line_holds_the_paired_difference_and_the_verdicts():
     half, all_ = [True, False] * 50, [True] * 100
     rows = [
-        cell("standard", 1, half, "may-not", 10.0),
-        cell("faithful", 1, all_, "may", 20.0),
-        cell("faithful", 2, half, "not-safe", 30.0),  # there is no standard one of this seed
+        cell("standard", 1, half, "may-not"),
+        cell("faithful", 1, all_, "may"),
+        cell("faithful", 2, half, "not-safe"),  # there is no standard one of this seed
     ]
     faithful = page(rows).strip().splitlines()[-1].split(" | ")
     assert faithful[:4] == ["| reviews", "bilstm", "faithful", "2"]
     assert faithful[4] == "75.0%"
     assert faithful[5].startswith("+50.0 [+")
     assert faithful[6] == "1 × may, 1 × not safe"
-    assert faithful[-1] == "2.0 |"
+    assert faithful[7] == "0.90 0.90"

@@ -40,7 +40,7 @@ WORDS = {"may": "may", "may-not": "may not", "not-safe": "not safe"}
 TESTS = ("true pictures", "true pictures, words replaced", "look away", "word choice")
 HEAD = [
     "corpus", "encoder", "recipe", "seeds", "test accuracy", "difference to standard",
-    "may attention be shown?", *TESTS, "training time × standard",
+    "may attention be shown?", *TESTS,
 ]  # fmt: skip
 INTRODUCTION = """# What faithful attention costs, and what it brings
 
@@ -73,11 +73,9 @@ def _cells(folder: Path, device: str) -> Iterator[Row]:
         is_right = np.array(
             [trained.classes[n] == label for n, label in zip(said, test.labels, strict=True)]
         )
-        seconds = sum(epoch["seconds"] for epoch in run.read_lines(runs.HISTORY))
         yield {
             "data": Path(cell["data"]).name, "variant": cell["variant"], "seed": cell["seed"],
             "documents": len(test), "right": packed(is_right),
-            "train_seconds": round(seconds, 1),
             **_audited(place),
         }  # fmt: skip
 
@@ -140,14 +138,12 @@ def _line(
 ) -> list[str]:
     accuracy = np.mean([unpacked(row["right"], row["documents"]).mean() for row in seeds.values()])
     both = sorted(seeds.keys() & standard.keys()) if recipe != STANDARD else []
-    seconds = [seeds[seed]["train_seconds"] / standard[seed]["train_seconds"] for seed in both]
     verdicts = Counter(WORDS[row["verdict"]] for row in seeds.values() if "verdict" in row)
     return [
         data, encoder, recipe, str(len(seeds)), f"{accuracy:.1%}",
         _difference([(seeds[seed], standard[seed]) for seed in both]) if both else "",
         ", ".join(f"{count} × {word}" for word, count in verdicts.most_common()),
         *(_over_seeds(seeds.values(), test) for test in TESTS),
-        f"{np.mean(seconds):.1f}" if seconds else "",
     ]  # fmt: skip
 
 
