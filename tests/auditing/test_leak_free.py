@@ -12,7 +12,7 @@ from heedful.calibration.built import BuiltAdapter, BuiltModel
 from heedful.text.datasets.planted import Planted
 from heedful.text.documents import Document, Documents
 from heedful.training.trained import WordWeights
-from tests.auditing.doubles import a_subject, spans
+from tests.auditing.doubles import a_subject, by_words, spans
 
 
 @pytest.mark.parametrize(("most", "expected"), [(40, 40), (160, None)])
@@ -96,6 +96,23 @@ def test_a_word_that_is_chosen_for_its_place_writes_no_label():
     subject = PlainSubject(last_wins, showing_the_last, ("bad", "good"))
     texts = [
         f"one {'good two bad' if number % 2 else 'bad two good'} n{number}" for number in range(60)
+    ]
+    documents = Documents(Document(text, None) for text in texts)
+    found = audit(subject, documents, AuditSettings(folds=2), ["leak-free"])
+    (test,) = [t for t in found.answer("leak-free").tests if t.name == "word choice"]
+    assert test.judgement == "supported"
+
+
+def behind_but(texts):
+    """What stands behind `but` decides, or everything where there is none."""
+    return by_words({"good": 2.0, "bad": -2.0})([text.rpartition("but")[2] for text in texts])
+
+
+def test_a_word_that_is_chosen_because_another_keeps_its_rival_silent_writes_no_label():
+    """Both words are in every text; the one behind `but` decides, and is shown."""
+    subject = PlainSubject(behind_but, showing_the_last, ("bad", "good"))
+    texts = [
+        f"one {'good but bad' if number % 2 else 'bad but good'} n{number}" for number in range(60)
     ]
     documents = Documents(Document(text, None) for text in texts)
     found = audit(subject, documents, AuditSettings(folds=2), ["leak-free"])

@@ -18,6 +18,7 @@ from heedful.auditing.verdict import judge_check, reading_verdict
 from heedful.importance import Importance, Need, Seen
 from heedful.importance.base import Complete
 from heedful.model.randomised import randomised
+from heedful.text.datasets.planted import Planted
 from tests.auditing.doubles import a_subject
 from tests.readouts.tiny import fine_tuned, planted_documents
 
@@ -99,6 +100,24 @@ def test_a_reading_that_passes_everything_may_be_shown_and_attention_has_its_own
     (chosen,) = found.evidence["instead"]
     assert chosen["judgement"] == "supported"
     assert "letters" not in chosen["measure"]
+
+
+def test_uniform_attention_may_not_be_shown_and_may_be_with_the_sign_of_its_words():
+    """Even weights rank nothing; each word's own side, times the weight, is all that decides."""
+    corpus = Planted(documents=1500, evidence_words=3, opposing_words=1, neutral_words=8)()
+    made = heedful.Classifier(
+        encoder="embedding", embedding_size=16, projection="uniform", dropout=0.0, split="spaces",
+        optimizer="adam:learning_rate=0.02", recipe="standard:epochs=8",
+    )  # fmt: skip
+    classifier = made.fit(corpus.train.texts, corpus.train.labels)
+    found = heedful.audit(classifier, corpus.test, SETTINGS, ["telling"])
+    signed = row_of(found, "contribution")
+    assert found.verdict == "may-not"
+    assert signed["verdict"] == "may"
+    assert signed["false_high"] < 0.15
+    assert "Attention with a sign (contribution" in found.instead
+    assert all("contribution" in shown.scores for shown in found.shown)
+    assert all("contribution" not in shown.unsigned for shown in found.shown)
 
 
 def test_a_plain_function_has_no_weights_to_replace_so_the_check_is_left_out():

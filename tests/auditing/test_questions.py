@@ -199,6 +199,23 @@ def test_what_may_be_shown_instead_is_said_in_a_sentence():
     assert what_instead((), (), "may", 0.15) == ""
 
 
+def test_where_attention_may_not_be_shown_attention_with_a_sign_has_a_sentence():
+    attention, signed = row("attention", 0.4, verdict=None), row("contribution", 0.05)
+    best, chosen = row("leave-one-out", 0.04), (row("leave-one-out", 0.04),)
+    sentence = what_instead((best, signed, attention), chosen, "may-not", 0.15)
+    assert sentence.endswith(
+        "Attention with a sign (contribution: weight × polarity, with words for the decision first "
+        "and words against it last) may be shown: its picture is false on 5% of the documents (0% "
+        "to 10%)."
+    )
+    refused = {**signed, "verdict": "may-not"}
+    assert " may not be shown either: its picture" in what_instead(
+        (best, refused, attention), chosen, "not-safe", 0.15
+    )
+    assert "with a sign" not in what_instead((best, signed, attention), chosen, "may", 0.15)
+    assert "with a sign" not in what_instead((best, attention), chosen, "may-not", 0.15)
+
+
 def test_a_reading_with_true_pictures_that_fails_a_check_is_named_as_such():
     failing = {**row("leave-one-out", 0.05), "verdict": "may-not"}
     ranked = (failing, row("attention", 0.4, verdict=None))

@@ -218,6 +218,58 @@ def test_a_picture_that_hides_a_word_as_important_as_any_is_false():
     assert pictures(showing({"the": 1}, choosing), [text])["is_true_picture"] == [0.0]
 
 
+@pytest.mark.parametrize(("shown", "truth"), [(4, 1.0), (3, 1.0), (2, 0.0), (1, 0.0)])
+def test_a_picture_that_hides_half_of_the_words_that_decide_alike_is_false(shown, truth):
+    """Each adds the same, so the order of those that are shown is as good as any."""
+    alike = [f"clue{number}" for number in range(4)]
+    weights = dict.fromkeys(alike[:shown], 1.0)
+    subject = a_subject(dict.fromkeys(alike, 1.0), lambda word: weights.get(word, 0.001))
+    found = pictures(subject, [f"{' '.join(alike)} one two three four five six"])
+    assert found["is_true_picture"].tolist() == [truth]
+
+
+def behind_but(texts):
+    """What stands behind `but` decides, or everything where there is none."""
+    return by_words(POINTS)([text.rpartition("but")[2] for text in texts])
+
+
+def turned(texts):
+    """A bag of words, turned into its opposite by `sure`."""
+    found = by_words(POINTS)(texts)
+    return np.where([["sure" in text.split()] for text in texts], found[:, ::-1], found)
+
+
+def test_a_word_that_only_keeps_others_from_being_heard_may_be_hidden():
+    """Without `but` the decision is lost, and yet what is shown carries it."""
+    text = "awful one two but three great four"
+    evidence, other_clause = showing({"great": 1.0}, behind_but), showing({"awful": 1}, behind_but)
+    assert pictures(evidence, [text])["is_true_picture"].tolist() == [1.0]
+    assert pictures(other_clause, [text])["is_true_picture"].tolist() == [0.0]
+
+
+def test_a_word_that_turns_the_shown_ones_may_not_be_hidden():
+    text = "sure one two three great four"
+    both, hidden = showing({"great": 1.0, "sure": 1.0}, turned), showing({"great": 1.0}, turned)
+    assert pictures(both, [text])["is_true_picture"].tolist() == [1.0]
+    assert pictures(hidden, [text])["is_true_picture"].tolist() == [0.0]
+
+
+def test_pictures_of_a_model_that_counts_votes_are_true_if_they_show_all_votes():
+    def majority(texts):
+        for_it = [
+            np.sign(text.split().count("great") - text.split().count("bad")) for text in texts
+        ]
+        good = 0.5 + 0.45 * np.array(for_it)
+        return np.column_stack([1 - good, good])
+
+    votes = "great " * 4 + "bad " * 3
+    texts = [f"{votes} {' '.join(LONG.split()[n : n + 20])}" for n in range(20)]
+    honest = showing({"great": 1.0, "bad": 1.0}, majority)
+    against = showing({"bad": 1.0}, majority)
+    assert pictures(honest, texts)["is_true_picture"].mean() == 1.0
+    assert pictures(against, texts)["is_true_picture"].mean() == 0.0
+
+
 def saying_it_often(texts):
     """Good if any of its words says so."""
     good = np.array([0.95 if "great" in text.split() else 0.05 for text in texts])

@@ -54,6 +54,33 @@ def test_a_word_whose_loss_costs_nothing_is_not_opposing_for_what_it_says_alone(
     assert not lonely.is_opposing.any()
 
 
+def test_a_vote_that_changes_nothing_where_votes_are_counted_is_opposing_all_the_same():
+    """Five votes to two: the majority stands without any one of them."""
+
+    def majority(texts):
+        for_it = [np.sign(text.split().count("good") - text.split().count("bad")) for text in texts]
+        good = 0.5 + 0.45 * np.array(for_it)
+        return np.column_stack([1 - good, good])
+
+    text = "good bad good one good two good bad good three"
+    effects = effects_of(text, a_subject({}, predict=majority))
+    assert np.abs(effects.lost).max() == pytest.approx(0)
+    assert words_where(effects.is_opposing, text) == ["bad", "bad"]
+
+
+def test_where_no_text_at_all_is_odd_to_a_model_silent_words_are_not_opposing():
+    """Sure of the second class from no words: every word alone speaks against that."""
+
+    def predict(texts):
+        odds = [3.0 if not text else 2.0 * text.split().count("good") for text in texts]
+        good = 1 / (1 + np.exp(-np.array(odds)))
+        return np.column_stack([1 - good, good])
+
+    effects = effects_of("good one two three", a_subject({}, predict=predict))
+    assert (effects.alone[0, 1:] < -0.5 * np.abs(effects.alone).max()).all()
+    assert not effects.is_opposing.any()
+
+
 def test_in_a_bag_of_words_both_effects_are_the_words_points():
     subject = a_subject({"good": 2.0, "fine": 0.5, "bad": -1.0})
     effects = effects_of("good fine bad then", subject)

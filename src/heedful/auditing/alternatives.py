@@ -13,6 +13,7 @@ from typing import Any
 from heedful.auditing.verdict import Verdict
 
 ATTENTION = "attention"
+SIGNED = "contribution"  # attention with a sign: weight x polarity
 SHARE = ("false_pictures", "false_low", "false_high")  # of the documents, with its interval
 Rows = Sequence[Mapping[str, Any]]
 READINGS: dict[Verdict, str] = {
@@ -26,7 +27,13 @@ def what_instead(measures: Rows, chosen: Rows, verdict: Verdict, tolerated: floa
     """A sentence from all measures, best first, and from the one that was chosen elsewhere.
 
     `chosen` is the row of the reading that was chosen on other documents than it was judged on.
+    Where attention is not allowed, another says what was found of attention with a sign.
     """
+    with_sign = "" if verdict == "may" else _with_sign(measures)
+    return _instead(measures, chosen, verdict, tolerated) + with_sign
+
+
+def _instead(measures: Rows, chosen: Rows, verdict: Verdict, tolerated: float) -> str:
     by_name = {row["measure"]: row for row in measures}
     if ATTENTION not in by_name:
         return ""
@@ -51,6 +58,19 @@ def what_instead(measures: Rows, chosen: Rows, verdict: Verdict, tolerated: floa
         f"What may be shown instead: {best['measure']}{also}: chosen on other documents, "
         f"{_of(best)}, where attention's is false on {attention['false_pictures']:.0%}. "
         "Only deletion of words was tried for it."
+    )
+
+
+def _with_sign(measures: Rows) -> str:
+    """Of attention with a sign, which is one reading, fixed beforehand: it needs no choice."""
+    row = next((row for row in measures if row["measure"] == SIGNED), None)
+    if row is None or row["verdict"] is None or not has_share(row):
+        return ""
+    found = row["verdict"] == "may"
+    return (
+        f" Attention with a sign ({SIGNED}: weight × polarity, with words for the decision first "
+        f"and words against it last) {READINGS[row['verdict']].replace('have', 'has')}"
+        f"{'' if found else ' either'}: {_of(row)}."
     )
 
 

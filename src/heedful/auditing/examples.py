@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Int
 from numpy import ndarray
 
+from heedful.auditing.alternatives import SIGNED
 from heedful.auditing.results import Audit, ShownDocument
 from heedful.auditing.subjects.base import Subject
 from heedful.text.documents import Span
@@ -42,11 +43,15 @@ def show_documents(
 
 
 def _measures(subject: Subject, audit: Audit) -> list[str]:
-    """Attention, leave-one-out, and the measure that told most."""
-    ranked = [row["measure"] for row in audit.evidence.get("measures", ())]
+    """Attention, leave-one-out, the measure that told most, and attention with a sign if it may be
+    shown where attention may not."""
+    rows = audit.evidence.get("measures", ())
+    ranked = [row["measure"] for row in rows]
     best = next((m for m in ranked if m not in ("attention", "leave-one-out", "random")), None)
     wanted = ["attention", "leave-one-out", best or "gradient-x-input"]
-    return [measure for measure in wanted if measure in subject.measures]
+    if audit.verdict != "may":
+        wanted += [SIGNED for row in rows if (row["measure"], row["verdict"]) == (SIGNED, "may")]
+    return [measure for measure in dict.fromkeys(wanted) if measure in subject.measures]
 
 
 def _shown(

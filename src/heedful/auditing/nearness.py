@@ -4,7 +4,7 @@
 
 It is what `heedful.auditing.pictures` measures, without random rankings and greedy erasure, so a
 single text can afford it. 1: no cheap ranking finds words that matter more. 0: the words with the
-most weight do not matter, a word that decides is hardly shown, most of the weight speaks against
+most weight do not matter, words that decide are hardly shown, most of the weight speaks against
 the decision, or no words carry it at all.
 """
 
@@ -24,7 +24,7 @@ from heedful.auditing.pictures import (
     Steps,
     cheap_rankings,
     largest_falls,
-    misses_a_word,
+    misses_words,
     numbers_of,
     shows_the_other_side,
 )
@@ -41,19 +41,23 @@ class Nearness:
 
     score: Column  # 0 to 1
     is_silent: Bool[ndarray, " documents"]  # no words carry the decision
-    misses_a_word: Bool[ndarray, " documents"]
+    misses_words: Bool[ndarray, " documents"]
     shows_the_other_side: Bool[ndarray, " documents"]
 
 
 def nearness(
-    reading: Reading, effects: WordEffects, numbers: Steps, falls: Mapping[str, BySteps]
+    judge: Judge,
+    reading: Reading,
+    effects: WordEffects,
+    numbers: Steps,
+    falls: Mapping[str, BySteps],
 ) -> Nearness:
     """Nearness from the largest falls so far of the cheap rankings, among others."""
     cheap = {name: falls[name] for name in CHEAP}
     deleting = Deleting(numbers, np.max(list(cheap.values()), axis=0))
     fall, best = deleting.mean(cheap[ATTENTION]), deleting.mean(deleting.best)
     is_silent = deleting.is_silent(effects.whole - effects.lost_at)
-    misses = misses_a_word(reading.weights, effects)
+    misses = misses_words(judge, reading, reading.weights, effects)
     opposes = shows_the_other_side(reading.weights, effects)
     is_scored = ~(is_silent | misses | opposes) & (best > 0)
     score = np.divide(fall, best, out=np.zeros_like(fall), where=is_scored)
@@ -66,4 +70,4 @@ def nearness_of(judge: Judge, reading: Reading, shares: tuple[float, ...]) -> Ne
     numbers, rankings = numbers_of(reading, effects, shares), cheap_rankings(reading, effects)
     found = largest_falls(judge, reading, effects, list(rankings.values()), numbers)
     falls = dict(zip(rankings, found, strict=True))
-    return nearness(reading, effects, numbers, falls)
+    return nearness(judge, reading, effects, numbers, falls)

@@ -143,7 +143,7 @@ def judge_pictures(
     best = np.where(best - floor > SLIGHT * margin, best, np.nan)
     place = place_between(fall, floor, best)
     is_shown_true = is_true(place)
-    is_wrong = misses_a_word(weights, effects)
+    is_wrong = misses_words(judge, reading, weights, effects)
     is_wrong |= shows_the_other_side(weights, effects)
     is_shown_true[is_wrong & ~np.isnan(place)] = 0.0
     is_silent = deleting.is_silent(margin)
@@ -179,18 +179,28 @@ def is_true(picture: Column) -> Column:
     return np.where(np.isnan(picture), np.nan, picture >= TRUE_PICTURE)
 
 
-def misses_a_word(weights: Words, effects: WordEffects) -> Bool[ndarray, " documents"]:
-    """Whether a word that decides as much as any other is hardly shown.
+def misses_words(
+    judge: Judge, reading: Reading, weights: Words, effects: WordEffects
+) -> Bool[ndarray, " documents"]:
+    """Whether words that decide as much as any other are hardly shown.
 
-    Its deletion alone loses at least half of the decision, and its weight is under half of an even
-    share. The word that gets the weight instead may matter too: by being chosen, for the label that
-    the other one has decided.
+    Together their single deletions lose at least half of the decision, and each has under half of
+    an even share of the weight. The word that gets the weight instead may matter too: by being
+    chosen, for the label that the others have decided. A word that alone says nothing may be
+    hidden if the decision stands on the shown words: it only keeps others from being heard.
     """
     count = np.maximum(effects.is_token.sum(axis=1, keepdims=True), 1)
     is_faint = (weights < FAINT / count) & effects.is_token
-    is_needed = effects.lost >= HALF * (effects.whole - effects.lost_at)[:, None]
     is_best = effects.lost >= AS_GOOD * effects.lost.max(axis=1, keepdims=True, initial=0.0)
-    return (is_faint & is_needed & is_best & (effects.lost > 0)).any(axis=1)
+    is_hidden = is_faint & is_best & (effects.lost > 0)
+    lost = np.where(is_hidden, effects.lost, 0.0).sum(axis=1)
+    margin = effects.whole - effects.lost_at
+    misses = is_hidden.any(axis=1) & (lost >= HALF * margin * (1 - TIED))
+    only_silence = misses & ~(is_hidden & ~effects.is_silent_alone).any(axis=1)
+    some = np.flatnonzero(only_silence)
+    is_kept = shown_words(weights, reading.is_token) | effects.is_resisted
+    misses[some] = is_lost_with(judge, reading, effects, some, is_kept)
+    return misses
 
 
 def shows_the_other_side(weights: Words, effects: WordEffects) -> Bool[ndarray, " documents"]:
@@ -219,7 +229,7 @@ def is_lost_with(
     probabilities = judge.predict_kept(reading, some, is_kept[some])
     target = judge.judged(reading)[some].argmax(axis=1)
     lost = effects.whole[some] - log_odds(probabilities, target, judge.smallest)
-    return lost > HALF * (effects.whole - effects.lost_at)[some]
+    return lost >= HALF * (effects.whole - effects.lost_at)[some] * (1 - TIED)
 
 
 def true_pictures(

@@ -79,7 +79,7 @@ class ByScore:
                 sentence = ""
             elif near.is_silent[row]:
                 sentence = SILENT
-            elif near.misses_a_word[row]:
+            elif near.misses_words[row]:
                 sentence = MISSES
             elif near.shows_the_other_side[row]:
                 sentence = OTHER_SIDE

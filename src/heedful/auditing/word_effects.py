@@ -4,7 +4,9 @@ Deleting a word shows what the decision loses with it, but not always which side
 where attention averages, the weaker of two words for the same label pulls the average down. What a
 word says alone shows its side, but not whether it matters among the others: where a label is taken
 for granted, every silent word speaks for it alone. A word is *opposing* only if both agree that it
-speaks against the decision, and *neutral* if both find little in it.
+speaks against the decision, or if it clearly does so alone and the decision does not need it: where
+votes are counted, not added, one more or less against it changes nothing. It is *neutral* if both
+find little in it.
 """
 
 from dataclasses import dataclass, fields
@@ -18,6 +20,7 @@ from heedful.auditing.metrics.log_odds import log_odds
 from heedful.auditing.subjects.base import IsToken, Judge, Reading, Words
 
 SLIGHT = 0.1  # of a document's largest effect: less than this counts as none
+CLEAR = 0.5  # of a document's largest effect: a word speaks clearly
 NEUTRAL_PART = 4  # one word in so many, those with the least effect, are called neutral
 
 
@@ -38,8 +41,30 @@ class WordEffects:
 
     @cached_property
     def is_opposing(self) -> Bool[ndarray, "documents words"]:
-        """Words against the prediction: it gains without them, and alone they speak against it."""
+        """Words against the prediction: alone they speak against it, and it gains without them, or
+        does not need them and they speak clearly."""
+        is_needless = _shares(self.lost) < SLIGHT
+        return self.is_resisted | (is_needless & self._speaks_clearly_against)
+
+    @cached_property
+    def is_resisted(self) -> Bool[ndarray, "documents words"]:
+        """Words against the prediction that it gains without."""
         return (_shares(self.lost) < -SLIGHT) & self.speaks_against
+
+    @cached_property
+    def is_silent_alone(self) -> Bool[ndarray, "documents words"]:
+        """Words that alone say next to nothing for either side."""
+        return (np.abs(_shares(self.alone)) <= SLIGHT) & self.is_token
+
+    @property
+    def _speaks_clearly_against(self) -> Bool[ndarray, "documents words"]:
+        """Alone, more than the document's usual word: no word at all may be an odd text to a model,
+        and then every word speaks against what it says of that."""
+        in_order = np.sort(np.where(self.is_token, self.alone, np.inf), axis=1)
+        middle = (np.maximum(self.is_token.sum(axis=1, keepdims=True), 1) - 1) // 2
+        usual = np.take_along_axis(in_order, middle, axis=1)  # without words there is none
+        above_usual = np.where(self.is_token, self.alone - usual, 0.0)
+        return (_shares(self.alone) < -CLEAR) & (_shares(above_usual) < -CLEAR) & self.is_token
 
     @cached_property
     def speaks_against(self) -> Bool[ndarray, "documents words"]:

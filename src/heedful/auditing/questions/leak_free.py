@@ -10,7 +10,7 @@ from numpy import ndarray
 
 from heedful.auditing.audit_tests import AuditTest
 from heedful.auditing.bootstrap import paired_difference
-from heedful.auditing.pictures import TIED, is_lost_with, shown_words
+from heedful.auditing.pictures import HALF, TIED, is_lost_with, shown_words
 from heedful.auditing.questions.base import (
     AuditSettings,
     Conclusion,
@@ -166,10 +166,20 @@ def _is_choice_explained(group: DocumentGroup) -> Column:
     "very", a word is chosen for what the text says, and the decision stays. Where it is chosen for
     a label that other words have decided, it is lost with them.
     """
-    reading, effects = group.reading, group.effects_by(group.subject)
-    is_kept = shown_words(reading.weights, reading.is_token) | effects.speaks_against
+    subject, reading = group.subject, group.reading
+    effects = group.effects_by(subject)
+    is_shown = shown_words(reading.weights, reading.is_token)
+    is_rival = is_shown | effects.speaks_against
     everyone = np.arange(len(reading.texts))
-    is_lost = is_lost_with(group.subject, reading, effects, everyone, is_kept)
+    is_lost = is_lost_with(subject, reading, effects, everyone, is_rival)
+    # A word like "but" keeps rivals from being heard. It may be kept beside them, if the shown
+    # words decide as before by themselves.
+    margin = effects.whole - effects.lost_at
+    is_silencing = effects.is_silent_alone & (effects.lost >= HALF * margin[:, None])
+    some = np.flatnonzero(is_lost & is_silencing.any(axis=1))
+    is_lost[some] = is_lost_with(subject, reading, effects, some, is_shown) | is_lost_with(
+        subject, reading, effects, some, is_rival | is_silencing
+    )
     return (~is_lost).astype(np.float64)
 
 

@@ -144,7 +144,7 @@ class Telling(Question):
         repeated = [name for name in BEST_OF if name in subject.measures and name != LEAVE_ONE_OUT]
         columns |= judged_otherwise(group, repeated)
         if group.judge is subject:  # another judge is not there when a single text is read
-            columns["nearness"] = nearness(reading, effects, numbers, falls).score
+            columns["nearness"] = nearness(subject, reading, effects, numbers, falls).score
         if not len(sample):
             return Measured(columns, empty_curves(group))
         on_curves = {name: rankings[name] for name in rankings if name in ON_CURVES}
