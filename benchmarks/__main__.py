@@ -111,7 +111,7 @@ def growth(repeats: int) -> Lines:
                 exponents[name].append(f"{np.polyfit(np.log(sizes), np.log(spent), 1)[0]:.1f}")
         for name, found in exponents.items():
             each = " | ".join(found)
-            yield f"| {name}, {encoder} | {each} | {1e3 * at_usual[name]:.1f} |"
+            yield f"| {name}, {encoder} | {each} | {1e3 * at_usual[name]:.2f} |"
 
 
 def spent_on(parts: Mapping[str, Work], repeats: int) -> dict[str, float]:

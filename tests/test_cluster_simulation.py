@@ -28,10 +28,6 @@ def test_a_worker_that_dies_loses_its_group_and_its_share_is_taken_up_again_firs
     assert alone.worked == 3.5 + 2.5
 
 
-def test_no_more_workers_start_than_there_are_shares():
-    assert simulate([[1.0]], 64, start=2, load=0).worked == 1
-
-
 def test_a_slow_worker_takes_longer_and_others_take_more():
     work = [[1.0]] * 6
     assert simulate(work, 2).seconds == 3

@@ -125,8 +125,8 @@ def test_a_worker_that_dies_changes_no_number(prepared, whole, run, tmp_path, mo
 
 
 def test_shares_are_small_but_no_more_than_some_for_each_worker():
-    assert [number_of_shares(documents, 2) for documents in (1, 300, 5_000, 10**7)] == [1, 2, 5, 16]
-    assert number_of_shares(10**7, 64) == 512
+    assert [number_of_shares(documents, 2) for documents in (1, 300, 3_000, 10**7)] == [1, 2, 3, 4]
+    assert number_of_shares(10**7, 64) == 128
 
 
 @pytest.mark.workers

@@ -28,7 +28,7 @@ from heedful.text.documents import Documents
 from heedful.training.trained import Trained
 
 IN_SHARE = 1000  # documents: a minute or so of work
-MOST_SHARES = 8  # for each worker: every share is given the plan of the whole audit
+MOST_SHARES = 2  # for each worker: every share is given the plan of the whole audit
 
 
 @dataclass(frozen=True)
