@@ -10,7 +10,8 @@ What needs corpora or hours has a script of its own: see docs/measured.md.
 import argparse
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from statistics import median
 
@@ -23,7 +24,11 @@ import numpy as np
 import torch
 from audit_speed import Row, Work, a_corpus, a_model
 
+from heedful.counterfactual.baselines import Permuted
+from heedful.importance import importances
 from heedful.importance.deletion import logits_without_each
+from heedful.importance.influence import influence
+from heedful.model.decision import decide_many
 from heedful.model.word_subsets import logits_of_kept, logits_of_shortened
 
 Lines = Iterator[str]
@@ -64,29 +69,63 @@ def table(rows: Iterator[Row], repeats: int) -> Lines:
             yield f"| {what} | {times[0]} | {peer} | {times[1]} | {ratio:.1f} |"
 
 
+SIZES = {"documents": (4, 8, 16), "words": (40, 80, 160), "classes": (2, 16, 128)}
+USUAL = {"documents": 4, "words": 60, "classes": 2}
+
+
+def parts_of_an_audit(encoder: str, size: Mapping[str, int]) -> dict[str, Work]:
+    """What an audit does most, by name, on a model and documents of a size."""
+    model = a_model(encoder, size["classes"])
+    documents, words = size["documents"], size["words"]
+    batch = a_corpus(np.full(documents, words)).whole()
+    trace = model(batch)
+    rng = np.random.default_rng(0)
+    order = rng.random((documents * 100, words)).argsort(axis=1)
+    is_kept = order >= rng.integers(1, words // 2, (documents * 100, 1))
+    document = np.repeat(np.arange(documents), 100)
+    shuffled = Permuted(100)(model, trace, batch, torch.Generator().manual_seed(0))
+    target = trace.logits.argmax(dim=-1)
+    return {
+        "leave-one-out": lambda: logits_without_each(model, batch, trace),
+        "100 erased sets": lambda: logits_of_kept(model, batch, document, is_kept, trace=trace),
+        "100 permutations": lambda: decide_many(model, trace.hidden, shuffled),
+        "gradient × input": lambda: importances["gradient-x-input"](model, batch, target),
+        "influence matrix": lambda: influence(model, batch),
+    }
+
+
 def growth(repeats: int) -> Lines:
-    """How the cost of leave-one-out grows: the exponent of a power law through three sizes."""
-    yield "| what | grows with | exponent | milliseconds |"
-    yield "|---|---|---|---|"
+    """How the cost of each part grows: the exponent of a power law through three sizes."""
+    yield "| what | documents | words | classes | milliseconds at 4 × 60 words, 2 classes |"
+    yield "|---|---|---|---|---|"
     for encoder in ("bilstm", "mlp"):
-        model = a_model(encoder)
-        for axis, shapes in (
-            ("words", [(4, 40), (4, 80), (4, 160)]),
-            ("documents", [(4, 60), (8, 60), (16, 60)]),
-        ):
-            sizes, spent = [], []
-            for documents, words in shapes:
-                batch = a_corpus(np.full(documents, words)).whole()
-                sizes.append(words if axis == "words" else documents)
-                times = []
-                for _ in range(repeats):
-                    started = time.process_time()
-                    logits_without_each(model, batch)
-                    times.append(time.process_time() - started)
-                spent.append(median(times))
-            exponent = np.polyfit(np.log(sizes), np.log(spent), 1)[0]
-            each = ", ".join(f"{1e3 * seconds:.1f}" for seconds in spent)
-            yield f"| leave-one-out, {encoder} | {axis} | {exponent:.1f} | {each} |"
+        exponents: dict[str, list[str]] = defaultdict(list)
+        at_usual = spent_on(parts_of_an_audit(encoder, USUAL), repeats)
+        for axis, sizes in SIZES.items():
+            by_size = [
+                spent_on(parts_of_an_audit(encoder, {**USUAL, axis: size}), repeats)
+                for size in sizes
+            ]
+            for name in at_usual:
+                spent = [found[name] for found in by_size]
+                exponents[name].append(f"{np.polyfit(np.log(sizes), np.log(spent), 1)[0]:.1f}")
+        for name, found in exponents.items():
+            each = " | ".join(found)
+            yield f"| {name}, {encoder} | {each} | {1e3 * at_usual[name]:.2f} |"
+
+
+def spent_on(parts: Mapping[str, Work], repeats: int) -> dict[str, float]:
+    """Median CPU seconds of each, once it is warm."""
+    found = {}
+    for name, work in parts.items():
+        work()
+        times = []
+        for _ in range(repeats):
+            started = time.process_time()
+            work()
+            times.append(time.process_time() - started)
+        found[name] = median(times)
+    return found
 
 
 def on_gpu(repeats: int) -> Lines:

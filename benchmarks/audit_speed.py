@@ -41,10 +41,10 @@ Row = tuple[str, int, dict[str, Work]]
 """What is timed, what the printed times are divided by, and the ways to do it, ours first."""
 
 
-def a_model(encoder: str) -> AttentionClassifier:
+def a_model(encoder: str, classes: int = 2) -> AttentionClassifier:
     """An untrained classifier over 300-d embeddings."""
     settings = Settings().with_(encoder=encoder, embedding_size=300, dropout=0.0).model
-    model = build_model(settings, WORDS, 2, seed=1).eval()
+    model = build_model(settings, WORDS, classes, seed=1).eval()
     assert isinstance(model, AttentionClassifier)
     return model
 

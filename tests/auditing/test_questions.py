@@ -1,5 +1,7 @@
 """Each question on models whose answer is known."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -66,6 +68,25 @@ def test_the_spread_of_the_entropy_of_influence_is_over_all_states(corpus):
     by_state = np.concatenate([e for e, asked in zip(one_by_one, is_asked, strict=True) if asked])
     assert spread["mean"] == pytest.approx(by_state.std(), rel=1e-6)  # texts of equal length
     assert spread["low"] < spread["mean"] < spread["high"]
+
+
+def test_costly_measures_of_sampled_documents_are_those_of_an_audit_that_samples_all(corpus):
+    subject = trained(corpus, encoder="gru:hidden_size=4", recipe="standard:epochs=1")
+    documents, settings = corpus.test.take(range(40)), replace(QUICK, replaced_documents=10)
+    every = audit(subject, documents, settings, asked=["telling", "grounded"])
+    few = audit(
+        subject, documents, replace(settings, sampled_documents=15), asked=["telling", "grounded"]
+    )
+    is_sampled = ~np.isnan(few.columns["own_influence"])
+    assert is_sampled.sum() == 15
+    for name in (
+        "own_influence", "influence_entropy", "fall_integrated-gradients",
+        "comprehensiveness_ablation", "is_true_state-gradient-norm", "gap_integrated-gradients",
+        "random_model_ablation", "fall_greedy erasure",
+    ):  # fmt: skip
+        found, expected = few.columns[name], every.columns[name]
+        assert np.isnan(found[~is_sampled]).all(), name
+        np.testing.assert_allclose(found[is_sampled], expected[is_sampled], atol=1e-6, err_msg=name)
 
 
 def test_states_of_a_recurrent_encoder_are_less_grounded(corpus):

@@ -12,7 +12,7 @@ from heedful.auditing import checkpoints, measuring
 from heedful.auditing.questions import AuditSettings
 from heedful.auditing.results import Audit
 from heedful.auditing.run_audit import AuditPlan, PreparedAudit, prepare_audit
-from heedful.auditing.shares import Source, clear_shares, measure_in_shares
+from heedful.auditing.shares import Source, clear_shares, measure_in_shares, number_of_shares
 from heedful.auditing.subjects.classifier import ClassifierSubject
 from heedful.jobs.budget import Budget
 from heedful.jobs.engine import Died, Ended, Event
@@ -122,6 +122,11 @@ def test_a_worker_that_dies_changes_no_number(prepared, whole, run, tmp_path, mo
     assert_same(found, whole)
     assert not (tmp_path / runs.PARTS).exists()
     assert not (tmp_path / runs.SHARES).exists()
+
+
+def test_shares_are_small_but_no_more_than_some_for_each_worker():
+    assert [number_of_shares(documents, 2) for documents in (1, 300, 3_000, 10**7)] == [1, 2, 3, 4]
+    assert number_of_shares(10**7, 64) == 128
 
 
 @pytest.mark.workers

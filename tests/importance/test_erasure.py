@@ -2,8 +2,9 @@ import captum.attr
 import pytest
 import torch
 
-from heedful.importance import importances, recurrent
+from heedful.importance import erasure, importances, recurrent
 from heedful.importance.deletion import logits_without_each
+from heedful.importance.inside import Inside
 from heedful.model.alignments import alignments
 from heedful.model.encoders import encoders
 from heedful.model.projections import projections
@@ -113,6 +114,31 @@ def test_ablation_equals_captums_feature_ablation(encoder):
     )[..., 0]
     ours = importances["ablation"](model, batch, target)
     torch.testing.assert_close(ours, (theirs * batch.is_token).to(ours.dtype), atol=1e-7, rtol=1e-5)
+
+
+@pytest.mark.parametrize("output", ["linear", "mlp"])
+@pytest.mark.parametrize("projection", ["softmax", "sparsemax", "uniform"])
+@pytest.mark.parametrize("encoder", ["embedding", "affine:hidden_size=5", "mlp"])
+def test_a_zeroed_word_changes_only_its_own_state_in_a_model_that_reads_words_alone(
+    encoder, projection, output, monkeypatch
+):
+    model = a_model(encoder=encoder, projection=projection, output=output, classes=3)
+    batch = a_batch(7, 5, 1)
+    target = predicted(model, batch)
+    found = importances["ablation"](model, batch, target)
+    monkeypatch.setattr(erasure, "_other_state", erasure._read_again)
+    torch.testing.assert_close(found, importances["ablation"](model, batch, target))
+    assert (found[1:, 5:] == 0).all()
+
+
+@pytest.mark.parametrize("measure", ["attention-score", "polarity", "contribution", "ablation"])
+def test_what_an_audit_has_read_is_not_read_again(measure, monkeypatch):
+    model, batch = a_model(encoder="mlp"), a_batch(6, 4)
+    target, trace = predicted(model, batch), model(batch)
+    expected = importances[measure](model, batch, target)
+    monkeypatch.setattr(model, "read", None)
+    found = importances[measure].of(Inside(model, batch, target, trace=trace))
+    torch.testing.assert_close(found, expected)
 
 
 def test_leaving_a_state_out_shares_its_weight_among_the_others():

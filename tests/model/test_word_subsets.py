@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 import torch
 
+from heedful.importance.deletion import logits_without_each
 from heedful.model import word_subsets
 from heedful.model.shared_steps import beginnings
 from heedful.model.word_subsets import logits_of_kept, logits_of_shortened
@@ -9,6 +10,7 @@ from tests.importance.models import a_batch, a_model
 
 MODELS = [
     {"encoder": "embedding"}, {"encoder": "mlp", "projection": "sparsemax"},
+    {"encoder": "affine:hidden_size=5", "output": "mlp"},
     {"encoder": "embedding", "query": "text"}, {"encoder": "embedding", "keys": "separate"},
     {"encoder": "bilstm:hidden_size=4"}, {"encoder": "gru:hidden_size=3", "projection": "entmax"},
     {"encoder": "orthogonal-lstm:hidden_size=4"}, {"encoder": "bilstm:hidden_size=3:skip=concat"},
@@ -31,6 +33,19 @@ def test_each_variant_is_read_as_if_the_other_words_had_never_been_there(options
         embedded = model.embedding(batch.token_ids[number, words]).unsqueeze(0)
         alone = model.read(embedded, torch.ones(1, int(words.sum()), dtype=torch.bool))
         torch.testing.assert_close(found[row], alone.logits[0].detach())
+
+
+@pytest.mark.parametrize("encoder", ["embedding", "mlp", "affine:hidden_size=5"])
+def test_the_states_of_a_pass_that_was_made_are_not_computed_again(encoder, monkeypatch):
+    model, batch = a_model(encoder=encoder), a_batch(6, 4, 1)
+    trace = model(batch)
+    is_kept = np.random.default_rng(2).random((3, 6)) < 0.5
+    expected = logits_of_kept(model, batch, np.arange(3), is_kept)
+    deleted = logits_without_each(model, batch)
+    monkeypatch.setattr(model, "read", None)
+    found = logits_of_kept(model, batch, np.arange(3), is_kept, trace=trace)
+    torch.testing.assert_close(found, expected)
+    torch.testing.assert_close(logits_without_each(model, batch, trace), deleted)
 
 
 def test_a_text_of_which_nothing_is_kept_is_read_like_an_empty_one():

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heedful.errors import DataError
+from heedful.text import files
 from heedful.text.files import SMALL
 from heedful.text.readers import read_documents
 
@@ -122,6 +123,38 @@ def test_a_small_gzip_file_that_unpacks_to_far_more_than_text_can_is_refused(tmp
     path.write_bytes(gzip.compress(b"text,label\n" + b" " * (SMALL + 1)))
     with pytest.raises(DataError, match=r"bomb.csv.gz unpacks to more than 64 MiB, over 100 times"):
         read_documents(path)
+
+
+@pytest.mark.parametrize("small", [0, files.CHUNK], ids=["from disk", "from memory"])
+def test_a_parquet_file_is_read_some_rows_at_a_time(small, tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(files, "CHUNK", small)
+    monkeypatch.setattr(files, "ROWS_AT_ONCE", 2)
+    path, most = tmp_path / "d.parquet", []
+    texts = [f"text {number}" for number in range(7)]
+    pyarrow.parquet.write_table(pyarrow.table({"text": texts, "label": list("abababa")}), path)
+    usual = files._arrow_rows
+
+    def watched(table, *options):
+        most.append(table.num_rows)
+        return usual(table, *options)
+
+    monkeypatch.setattr(files, "_arrow_rows", watched)
+    rows = files.read_rows(path)
+    assert next(rows) == (1, {"text": "text 0", "label": "a"})
+    assert most == [2]  # the others have not been looked at
+    assert [number for number, _ in rows] == [2, 3, 4, 5, 6, 7]
+    assert most == [2, 2, 2, 1]
+    documents, _ = read_documents(path)
+    assert documents.texts == texts
+
+
+def test_a_row_that_cannot_be_read_has_its_number_in_the_whole_file(tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(files, "ROWS_AT_ONCE", 2)
+    path = tmp_path / "d.parquet"
+    years = pyarrow.array([0, 0, 0, 0, 10**15], pyarrow.timestamp("s"))
+    pyarrow.parquet.write_table(pyarrow.table({"text": list("abcde"), "at": years}), path)
+    with pytest.raises(DataError, match=r"d.parquet, row 5: column 'at' holds a timestamp"):
+        read_documents(path, needs_labels=False)
 
 
 def test_a_small_parquet_file_that_unpacks_to_far_more_than_text_can_is_refused(tmp_path: Path):

@@ -36,7 +36,7 @@ IN_WINDOWS = "in_windows"  # 1 for as many documents as were; only of subjects t
 WITHHELD = "is_withheld"  # 1 where a run shows no heat map; only of runs that may withhold one
 # What a part holds. Raise it whenever a number of a document is measured otherwise, or a column is
 # added: an audit that an earlier version began is then not resumed with parts of two kinds.
-MEASUREMENTS = "version 2"
+MEASUREMENTS = "version 3"
 BASE = "documents"  # what is noted of each document, whatever is asked
 
 

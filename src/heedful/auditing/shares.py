@@ -27,7 +27,8 @@ from heedful.model.precision import Precision
 from heedful.text.documents import Documents
 from heedful.training.trained import Trained
 
-MOST_IN_SHARE = 1000  # documents: a minute or so of work
+IN_SHARE = 1000  # documents: a minute or so of work
+MOST_SHARES = 2  # for each worker: every share is given the plan of the whole audit
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,11 @@ class Source:
     attributions: tuple[str, ...] = ()
     device: str = "cpu"
     precision: Precision = "auto"
+
+
+def number_of_shares(documents: int, workers: int) -> int:
+    """One for each worker; more if they would be large, so that all workers end together."""
+    return max(min(workers, documents), min(math.ceil(documents / IN_SHARE), MOST_SHARES * workers))
 
 
 def measure_in_shares(
@@ -56,7 +62,7 @@ def measure_in_shares(
     What was measured there before is not measured again.
     """
     workers, _ = budget.resolved()
-    shares = max(min(workers, prepared.total), math.ceil(prepared.total / MOST_IN_SHARE))
+    shares = number_of_shares(prepared.total, workers)
     twins = [*prepared.twins.subjects, *([MASKED_JUDGE] if prepared.twins.judge else [])]
     jobs = [
         Job(

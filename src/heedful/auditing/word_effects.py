@@ -108,8 +108,7 @@ def word_effects(judge: Judge, reading: Reading) -> WordEffects:
     prediction = whole.argmax(axis=1)
     rows, places = np.nonzero(is_token)
     without = judge.without_each(reading)[rows, places]
-    only = np.eye(is_token.shape[1], dtype=bool)[places]
-    alone = judge.predict_kept(reading, rows, only)
+    alone = judge.alone_each(reading)
     every = np.arange(len(is_token))
     nothing = judge.predict_kept(reading, every, np.zeros_like(is_token))
     of_whole, of_nothing = (log_odds(p, prediction, judge.smallest) for p in (whole, nothing))

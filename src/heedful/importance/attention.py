@@ -5,9 +5,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from heedful.importance.base import importances
-from heedful.importance.seen import Seen, Target, TokenScores, of_target
+from heedful.importance.inside import Inside
+from heedful.importance.seen import Need, Seen, Target, TokenScores, of_target
 from heedful.model.classifier import AttentionClassifier
-from heedful.text.batching import Batch
 
 
 @importances.register("attention", needs=[], is_signed=False)
@@ -16,36 +16,34 @@ def attention(seen: Seen) -> TokenScores:
     return seen.shown
 
 
-@importances.register("attention-score", is_signed=False)
-@torch.no_grad()
-def attention_score(model: AttentionClassifier, batch: Batch, target: Target) -> TokenScores:
+@importances.register("attention-score", needs=[Need.CLASSIFIER], is_signed=False)
+def attention_score(seen: Inside) -> TokenScores:
     """The score before the projection: absolute, comparable between documents (Sun & Lu)."""
-    return model(batch).scores * batch.is_token
+    return seen.trace.scores * seen.is_token
 
 
-@importances.register("polarity")
+@importances.register("polarity", needs=[Need.CLASSIFIER])
 @torch.no_grad()
-def polarity(model: AttentionClassifier, batch: Batch, target: Target) -> TokenScores:
+def polarity(seen: Inside) -> TokenScores:
     """How much a state alone supports the target, without attention (Sun & Lu).
 
     polarity_t = logit_target(hidden_t) - mean logit of the other classes, without bias
 
     With two classes this is plus or minus their s = W · hidden_t.
     """
-    return state_polarity(model, model(batch).hidden, target) * batch.is_token
+    return state_polarity(seen.model, seen.trace.hidden, seen.target) * seen.is_token
 
 
-@importances.register("contribution")
+@importances.register("contribution", needs=[Need.CLASSIFIER])
 @torch.no_grad()
-def contribution(model: AttentionClassifier, batch: Batch, target: Target) -> TokenScores:
+def contribution(seen: Inside) -> TokenScores:
     """Weight times polarity: what a state adds to the target's margin, with attention held fixed.
 
     contribution_t = weight_t * polarity_t
 
     With a linear output their sum is the margin, without bias.
     """
-    trace = model(batch)
-    return trace.weights * state_polarity(model, trace.hidden, target)
+    return seen.trace.weights * state_polarity(seen.model, seen.trace.hidden, seen.target)
 
 
 def state_polarity(

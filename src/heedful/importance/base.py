@@ -1,7 +1,8 @@
 """What an importance measure is, and the family of all of them.
 
 A measure that says what it needs takes `Seen` and serves every kind of model that gives this; one
-that does not say takes (model, batch, target) and looks inside a heedful classifier.
+that does not say takes (model, batch, target) and looks inside a heedful classifier. One that needs
+`Need.CLASSIFIER` is given `Inside`, where what was computed before is found again.
 """
 
 import inspect
@@ -58,13 +59,14 @@ class FunctionMeasure(Importance):
     function: Callable[..., TokenScores]
     needs: frozenset[Need] = frozenset({Need.CLASSIFIER})
     is_signed: bool = True
+    is_of_inside: bool = False  # of a classifier it takes what was computed, not (model, batch, …)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "__doc__", inspect.getdoc(self.function))
 
     def of(self, seen: Seen) -> TokenScores:
         """What the function gives."""
-        if Need.CLASSIFIER not in self.needs:
+        if self.is_of_inside or Need.CLASSIFIER not in self.needs:
             return self.function(seen)
         assert isinstance(seen, Inside)  # nothing else gives this need
         return self.function(seen.model, seen.batch, seen.target)
@@ -97,7 +99,9 @@ class Importances(AuditedRegistry[Importance]):
             elif needs is None:
                 enter(FunctionMeasure(cast(OfClassifier, member), is_signed=is_signed))
             else:
-                enter(FunctionMeasure(cast(OfSeen, member), frozenset(needs), is_signed))
+                wanted = frozenset(needs)
+                function, is_of_inside = cast(OfSeen, member), Need.CLASSIFIER in wanted
+                enter(FunctionMeasure(function, wanted, is_signed, is_of_inside))
             return member
 
         return made

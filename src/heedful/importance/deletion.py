@@ -13,8 +13,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from heedful.importance.recurrent import logits_without_each_word, recurrent_part
-from heedful.model.classifier import AttentionClassifier
-from heedful.model.decision import decide_many
+from heedful.model.classifier import AttentionClassifier, Trace
+from heedful.model.decision import decide_many, values_of
 from heedful.model.layers import TokenWise
 from heedful.model.projections import frozen, softmax, uniform
 from heedful.model.word_subsets import logits_of_shortened
@@ -23,44 +23,49 @@ from heedful.text.batching import Batch
 Logits = Float[Tensor, "batch tokens classes"]
 
 
-def logits_without_each(model: AttentionClassifier, batch: Batch) -> Logits:
-    """For each word of each document, the logits of the document without it."""
+def logits_without_each(
+    model: AttentionClassifier, batch: Batch, trace: Trace | None = None
+) -> Logits:
+    """For each word of each document, the logits of the document without it.
+
+    `trace` is the pass over the batch, if it was made before.
+    """
     is_plain = model.key_encoder is None and not model.has_text_query
     if is_plain and isinstance(model.encoder, TokenWise):
         if model.project in (softmax, uniform, frozen):
-            return _from_rank_one_changes(model, batch)
-        return _from_new_weights(model, batch)
+            return _from_rank_one_changes(model, batch, trace or model(batch))
+        return _from_new_weights(model, batch, trace or model(batch))
     if is_plain and (encoder := recurrent_part(model)):
         embedded = model.embed(batch)
         return logits_without_each_word(model, encoder, embedded, batch.is_token)
     return _from_shortened_texts(model, batch)
 
 
-def _from_rank_one_changes(model: AttentionClassifier, batch: Batch) -> Logits:
+def _from_rank_one_changes(model: AttentionClassifier, batch: Batch, trace: Trace) -> Logits:
     """Softmax over one token less: context' = (context - weight_t hidden_t) / (1 - weight_t).
 
     When a weight is near 1 the difference would cancel, so the heaviest token of each document is
-    taken out by projecting again; any other has at most half the weight.
+    taken out by projecting again; any other has at most half the weight. Under a linear output the
+    same holds of the values W hidden_t.
     """
-    trace = model(batch)
+    values, decide = values_of(model, trace.hidden)
     weights = trace.weights
     rows = torch.arange(len(weights), device=weights.device)
     heaviest = weights.argmax(dim=1)
     rest = (1 - weights).clamp(min=0.25)
-    context = (weights.unsqueeze(1) @ trace.hidden).squeeze(1)
-    contexts = (context.unsqueeze(1) - weights.unsqueeze(-1) * trace.hidden) / rest.unsqueeze(-1)
+    average = weights.unsqueeze(1) @ values
+    averages = (average - weights.unsqueeze(-1) * values) / rest.unsqueeze(-1)
     without_heaviest = batch.is_token.clone()
     without_heaviest[rows, heaviest] = False
     again = model.project(trace.scores, without_heaviest)
-    contexts[rows, heaviest] = (again.unsqueeze(1) @ trace.hidden).squeeze(1)
+    averages[rows, heaviest] = (again.unsqueeze(1) @ values).squeeze(1)
     is_single = batch.is_token.sum(dim=1) == 1
-    contexts[is_single] = 0.0
-    return model.output(contexts.flatten(0, 1)).unflatten(0, weights.shape)
+    averages[is_single] = 0.0
+    return decide(averages)
 
 
-def _from_new_weights(model: AttentionClassifier, batch: Batch) -> Logits:
+def _from_new_weights(model: AttentionClassifier, batch: Batch, trace: Trace) -> Logits:
     """States do not change; the weights over the remaining tokens are projected again."""
-    trace = model(batch)
     tokens = batch.is_token.shape[1]
     others = ~torch.eye(tokens, dtype=torch.bool, device=batch.is_token.device)
     remaining = batch.is_token.unsqueeze(1) & others

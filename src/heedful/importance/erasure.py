@@ -5,14 +5,18 @@ words where the encoder is known: `deletion.py` holds the exact shortcuts.
 """
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from heedful.importance.base import importances
-from heedful.importance.seen import Need, Seen, Target, TokenScores, target_probability
-from heedful.model.classifier import AttentionClassifier
+from heedful.importance.inside import Inside
+from heedful.importance.seen import Need, Seen, TokenScores, target_probability
+from heedful.model.classifier import AttentionClassifier, Trace
+from heedful.model.decision import values_of
+from heedful.model.word_subsets import reads_words_alone
 from heedful.text.batching import Batch
 
+Rows = Int[Tensor, " some"]
 TOKENS_AT_ONCE = {"cpu": 8_192, "cuda": 65_536}  # of texts with a word zeroed, read together
 
 
@@ -25,15 +29,17 @@ def leave_one_out(seen: Seen) -> TokenScores:
     return (seen.probability.unsqueeze(-1) - seen.without_each()) * seen.is_token
 
 
-@importances.register("ablation")
+@importances.register("ablation", needs=[Need.CLASSIFIER])
 @torch.no_grad()
-def ablation(model: AttentionClassifier, batch: Batch, target: Target) -> TokenScores:
+def ablation(seen: Inside) -> TokenScores:
     """Fall of the target probability when the word's embedding is set to zero in its place.
 
     importance_t = p_target(text) - p_target(text with embedded_t = 0)
     """
-    embedded = model.embed(batch)
-    whole = target_probability(model.read(embedded, batch.is_token).logits, target)
+    model, batch, target = seen.model, seen.batch, seen.target
+    embedded = seen.trace.embedded
+    whole = target_probability(seen.trace.logits, target)
+    zeroed = _other_state if reads_words_alone(model) else _read_again
     rows, places = batch.is_token.nonzero(as_tuple=True)
     scores = whole.new_zeros(embedded.shape[:2])
     at_once = max(
@@ -41,11 +47,35 @@ def ablation(model: AttentionClassifier, batch: Batch, target: Target) -> TokenS
     )
     for some in torch.arange(len(rows), device=rows.device).split(at_once):
         row, place = rows[some], places[some]
-        without = embedded[row]
-        without[torch.arange(len(some)), place] = 0.0
-        logits = model.read(without, batch.is_token[row]).logits
+        logits = zeroed(model, seen.trace, batch, row, place)
         scores[row, place] = whole[row] - target_probability(logits, target[row])
     return scores
+
+
+def _read_again(
+    model: AttentionClassifier, trace: Trace, batch: Batch, row: Rows, place: Rows
+) -> Float[Tensor, "some classes"]:
+    """Logits of documents with the embedding of one word zeroed."""
+    without = trace.embedded[row]
+    without[torch.arange(len(row)), place] = 0.0
+    return model.read(without, batch.is_token[row]).logits
+
+
+def _other_state(
+    model: AttentionClassifier, trace: Trace, batch: Batch, row: Rows, place: Rows
+) -> Float[Tensor, "some classes"]:
+    """The same where no other state changes: the word has the state of a zero embedding."""
+    nothing = torch.zeros_like(trace.embedded[:1, :1])
+    state = model.encoder(nothing, torch.ones_like(batch.is_token[:1, :1]))
+    values, decide = values_of(model, trace.hidden)
+    value, _ = values_of(model, state)
+    some = torch.arange(len(row), device=row.device)
+    scores = trace.scores[row]
+    scores[some, place] = model.alignment(state, None)[0, 0]
+    weights = model.project(scores, batch.is_token[row])
+    average = (weights.unsqueeze(1) @ values[row]).squeeze(1)
+    change = value[0, 0] - values[row, place]
+    return decide(average + weights[some, place].unsqueeze(-1) * change)
 
 
 @importances.register("leave-one-out-states", needs=[Need.DECISIONS])

@@ -102,7 +102,7 @@ class Inside(Seen):
         if self._predict_kept is not None:
             found = torch.from_numpy(self._predict_kept(rows, kept)).to(self.is_token.device)
             return of_target(found, self.target[document])
-        logits = logits_of_kept(self.model, self.batch, rows, kept)
+        logits = logits_of_kept(self.model, self.batch, rows, kept, trace=self._trace)
         return target_probability(logits, self.target[document])
 
     def without_each(self) -> TokenScores:
@@ -110,7 +110,7 @@ class Inside(Seen):
         if isinstance(self.model.encoder, PretrainedEncoder):
             return super().without_each()
         with torch.no_grad():
-            logits = logits_without_each(self.model, self.batch)
+            logits = logits_without_each(self.model, self.batch, self._trace)
         return target_probability(logits, self.target) * self.is_token
 
     def decide(
@@ -131,15 +131,18 @@ class Inside(Seen):
     def by_parts(self, score: Callable[[Part], PositionScores], passes: int = 1) -> TokenScores:
         """All documents at once; a position is a word."""
         with gradients_in_eval(self.model):
-            return score(_Whole(self.model, self.batch, self.target)).detach() * self.is_token
+            part = _Whole(self.model, self.batch, self.target, self._trace)
+            return score(part).detach() * self.is_token
 
 
 class _Whole(Part):
     """The whole batch."""
 
-    def __init__(self, model: AttentionClassifier, batch: Batch, target: Target) -> None:
+    def __init__(
+        self, model: AttentionClassifier, batch: Batch, target: Target, trace: Trace | None
+    ) -> None:
         self.model, self.is_word, self.target = model, batch.is_token, target
-        self.own = model.embed(batch).detach()
+        self.own = (model.embed(batch) if trace is None else trace.embedded).detach()
 
     def run(
         self, change: Callable[[Vectors], Vectors] | None = None, *, held: Held = "nothing"

@@ -15,7 +15,8 @@ from numpy import ndarray
 from torch import Tensor
 
 from heedful.interruption import check_interrupted
-from heedful.model.classifier import AttentionClassifier, TextClassifier
+from heedful.model.classifier import AttentionClassifier, TextClassifier, Trace
+from heedful.model.decision import values_of
 from heedful.model.layers import Recurrent, TokenWise
 from heedful.model.precision import in_parts
 from heedful.model.recurrence import steps_of
@@ -39,41 +40,48 @@ def logits_of_kept(
     document: Rows,
     is_kept: IsKept,
     tell: Callable[[str], None] = lambda note: None,
+    trace: Trace | None = None,
 ) -> Logits:
     """Logits of documents of the batch, variant by variant, with only the kept words in them.
 
-    `tell` is told when memory ran short.
+    `tell` is told when memory ran short. `trace` is the pass over the batch, if it was made before.
     """
     is_kept = is_kept & batch.is_token.cpu().numpy()[document]
-    if (
-        isinstance(model, AttentionClassifier)
-        and model.key_encoder is None
-        and not model.has_text_query
-    ):
+    if isinstance(model, AttentionClassifier) and _is_plain(model):
         if isinstance(model.encoder, TokenWise):
-            return _from_new_weights(model, batch, document, is_kept)
+            return _from_new_weights(model, trace or model(batch), document, is_kept)
         if isinstance(model.encoder, Recurrent) and batch.is_token.device.type == "cpu":
             return _from_steps(model, model.encoder, batch, document, is_kept)
     return logits_of_shortened(model, batch, document, is_kept, tell)
 
 
+def reads_words_alone(model: AttentionClassifier) -> bool:
+    """Whether neither a word's state nor its score depends on any other word."""
+    return _is_plain(model) and isinstance(model.encoder, TokenWise)
+
+
+def _is_plain(model: AttentionClassifier) -> bool:
+    """Whether attention looks at the states themselves, with a query of its own."""
+    return model.key_encoder is None and not model.has_text_query
+
+
 def _from_new_weights(
-    model: AttentionClassifier, batch: Batch, document: Rows, is_kept: IsKept
+    model: AttentionClassifier, trace: Trace, document: Rows, is_kept: IsKept
 ) -> Logits:
-    trace = model(batch)
     rows = torch.from_numpy(document).to(trace.hidden.device)
     kept = torch.from_numpy(is_kept).to(trace.hidden.device)
-    logits = trace.logits.new_empty(len(rows), trace.logits.shape[1])
+    values, decide = values_of(model, trace.hidden)
+    average = values.new_empty(len(rows), values.shape[-1])
     order = rows.argsort(stable=True)
     counts = rows.bincount(minlength=len(trace.hidden)).tolist()
-    # A document's variants share its states, so their contexts are one product of matrices.
+    # A document's variants share its values, so their averages are one product of matrices.
     for number, own in enumerate(order.split(counts)):
         for some in own.split(max(1, CELLS_AT_ONCE // kept.shape[1])):
             check_interrupted()
             scores = trace.scores[number].expand(len(some), -1)
             weights = model.project(scores, kept[some])
-            logits[some] = model.output(weights @ trace.hidden[number])
-    return logits
+            average[some] = weights @ values[number]
+    return decide(average)
 
 
 def _from_steps(

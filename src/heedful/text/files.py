@@ -21,12 +21,13 @@ from heedful.errors import DataError, nearest
 from heedful.text.saved_datasets import is_saved_dataset, named, saved_table
 
 if TYPE_CHECKING:
-    from pyarrow import ChunkedArray, RecordBatch, Table
+    from pyarrow import Array, ChunkedArray, RecordBatch, Table
     from pyarrow.parquet import ParquetFile
 
 Row = Mapping[str, Any]
 NumberedRows = Iterator[tuple[int, Row]]
 CHUNK = 2**20  # bytes read at a time
+ROWS_AT_ONCE = 4096  # of a Parquet file
 SMALL = 64 * 2**20  # bytes: what unpacks to less is read, however well it was packed
 
 
@@ -47,6 +48,8 @@ def read_rows(path: Path) -> NumberedRows:
             f"{path}: files of kind {suffix or 'without an ending'!r} cannot be read. "
             f"Expected one of {', '.join(READERS)} (also .gz)."
         )
+    if suffix == ".parquet" and not is_zipped and path.stat().st_size > CHUNK:
+        return _rows_of_parquet(path, path.stat().st_size, path)  # never held whole
     try:
         data = unpacked(path) if is_zipped else path.read_bytes()
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
@@ -166,17 +169,24 @@ def _json_row(text: str, path: Path, line: int) -> Row:
 
 
 def _parquet_rows(data: bytes, path: Path) -> NumberedRows:
+    return _rows_of_parquet(io.BytesIO(data), len(data), path)
+
+
+def _rows_of_parquet(source: Path | io.BytesIO, size: int, path: Path) -> NumberedRows:
     import pyarrow
     import pyarrow.parquet
 
     try:
-        file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(data))
-        table = pyarrow.Table.from_batches(_batches(file, path, len(data)), file.schema_arrow)
-        names = table.column_names
+        file = pyarrow.parquet.ParquetFile(source)
+        names = file.schema_arrow.names
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{path} is not a Parquet file: {error}.") from None
+        raise _not_parquet(path, error) from None
     _refuse_twins(names, path)
-    return _arrow_rows(table, path)
+    return _rows_of_batches(_batches(file, path, size), path)
+
+
+def _not_parquet(path: Path, error: Exception) -> DataError:
+    return DataError(f"{path} is not a Parquet file: {error}.")
 
 
 def _saved_rows(path: Path) -> NumberedRows:
@@ -188,23 +198,39 @@ def _saved_rows(path: Path) -> NumberedRows:
         yield number, {name: named(value, names.get(name)) for name, value in row.items()}
 
 
-def _arrow_rows(table: "Table", path: Path) -> NumberedRows:
-    columns = {name: _arrow_column(table[name], name, path) for name in table.column_names}
+def _rows_of_batches(batches: Iterator["RecordBatch"], path: Path) -> NumberedRows:
+    """The rows of one batch after the other: no more than one stands in memory."""
+    before = 0
+    for batch in batches:
+        yield from _arrow_rows(batch, path, before)
+        before += batch.num_rows
+
+
+def _arrow_rows(table: "Table | RecordBatch", path: Path, before: int = 0) -> NumberedRows:
+    """The rows of a table with so many rows before it."""
+    names = table.schema.names
+    columns = {name: _arrow_column(table[name], name, path, before) for name in names}
     rows = zip(*columns.values(), strict=True)
-    return ((n, dict(zip(columns, row, strict=True))) for n, row in enumerate(rows, start=1))
+    numbered = enumerate(rows, start=before + 1)
+    return ((number, dict(zip(columns, row, strict=True))) for number, row in numbered)
 
 
 def _batches(file: "ParquetFile", path: Path, packed: int) -> Iterator["RecordBatch"]:
     """The rows of a Parquet file, some at a time, as long as they do not grow too large."""
+    from pyarrow import ArrowException
+
     size, most = 0, most_unpacked(packed)
-    for batch in file.iter_batches():
-        size += batch.nbytes
-        if size > most:
-            raise DataError(_too_large(path, most))
-        yield batch
+    try:
+        for batch in file.iter_batches(ROWS_AT_ONCE):
+            size += batch.nbytes
+            if size > most:
+                raise DataError(_too_large(path, most))
+            yield batch
+    except (ArrowException, OSError, UnicodeDecodeError) as error:
+        raise _not_parquet(path, error) from None
 
 
-def _arrow_column(column: "ChunkedArray", name: str, path: Path) -> list[Any]:
+def _arrow_column(column: "Array | ChunkedArray", name: str, path: Path, before: int) -> list[Any]:
     """The values of a column; one that Python cannot hold is refused with its row.
 
     Parquet holds years after 9999, text that is not UTF-8, times in zones that do not exist, …
@@ -217,8 +243,9 @@ def _arrow_column(column: "ChunkedArray", name: str, path: Path) -> list[Any]:
             values.append(value.as_py())
     except (ArrowException, ValueError, ArithmeticError, LookupError, TypeError) as error:
         raise DataError(
-            f"{path}, row {len(values) + 1}: column {name!r} holds a {column.type} that cannot be "
-            f"read ({error}). Drop the column, or save it as text or numbers that are in range."
+            f"{path}, row {before + len(values) + 1}: column {name!r} holds a {column.type} that "
+            f"cannot be read ({error}). Drop the column, or save it as text or numbers that are in "
+            "range."
         ) from None
     return values
 

@@ -9,8 +9,9 @@ import json
 import math
 import warnings
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -121,24 +122,37 @@ def read_documents(
 ) -> tuple[Documents, list[str]]:
     """The documents of one file, and sentences about the rows that were left out."""
     path = Path(path)
-    return documents_of(list(read_rows(path)), path, text, label, needs_labels=needs_labels)
+    rows = read_rows(path)
+    if path.suffix.lower() != ".parquet":
+        return documents_of(list(rows), path, text, label, needs_labels=needs_labels)
+    # Each of its rows has all columns, so of a large file no more than some rows are ever held.
+    first = next(rows, None)
+    if first is None:
+        return documents_of([], path, text, label, needs_labels=needs_labels)
+    columns = list(first[1])
+    every = chain([first], rows)
+    return documents_of(every, path, text, label, needs_labels=needs_labels, columns=columns)
 
 
 def documents_of(
-    rows: Sequence[tuple[int, Row]],
+    rows: Iterable[tuple[int, Row]],
     path: Path,
     text: str | None = None,
     label: str | None = None,
     *,
     needs_labels: bool = True,
+    columns: Sequence[str] | None = None,
 ) -> tuple[Documents, list[str]]:
     """Numbered rows as documents, and sentences about the rows that were left out.
 
-    `path` is what messages call the place that the rows came from.
+    `path` is what messages call the place that the rows came from, `columns` are those that the
+    rows have between them; rows are held in memory where they must be found first.
     """
-    if not rows:
-        raise DataError(f"{path} holds no rows. Expected one document per row.")
-    columns = list(dict.fromkeys(name for _, row in rows for name in row))
+    if columns is None:
+        rows = list(rows)
+        if not rows:
+            raise DataError(f"{path} holds no rows. Expected one document per row.")
+        columns = list(dict.fromkeys(name for _, row in rows for name in row))
     text = _choose_column(path, columns, text, TEXT_COLUMNS, "text")
     has_label = needs_labels or any(name.lower() in LABEL_COLUMNS for name in columns)
     if label is not None or has_label:

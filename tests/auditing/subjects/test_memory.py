@@ -55,8 +55,8 @@ def test_halves_of_the_documents_are_measured_as_all_at_once(trained, planted, m
         monkeypatch.setattr(
             classifier,
             name,
-            lambda model, batch, f=function: (
-                short_of_memory(len(batch.token_ids)) or f(model, batch)
+            lambda model, batch, *further, f=function: (
+                short_of_memory(len(batch.token_ids)) or f(model, batch, *further)
             ),
         )
     again = pressed.read(texts)

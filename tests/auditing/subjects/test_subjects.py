@@ -64,6 +64,28 @@ def test_leave_one_out_of_a_function_deletes_the_word_from_the_text():
         subject.importance(reading, "ablation")
 
 
+@pytest.mark.parametrize(
+    ("encoder", "options"),
+    [
+        ("embedding", {}),
+        ("mlp:hidden_size=4", {"projection": "sparsemax"}),
+        ("affine:hidden_size=4", {"output": "mlp"}),
+        ("embedding", {"query": "text"}),
+        ("gru:hidden_size=4", {}),
+    ],
+)
+def test_a_word_alone_is_predicted_as_if_the_others_had_been_deleted(encoder, options):
+    made = heedful.Classifier(
+        encoder=encoder, recipe="standard:epochs=1", embedding_size=4, **options
+    )
+    made.fit(["good old x", "bad new y"] * 10, ["good", "bad"] * 10)
+    subject = ClassifierSubject(made.trained_)
+    reading = subject.read(["good old x y", "bad", "new z"])
+    found = subject.alone_each(reading)
+    words = ["good", "old", "x", "y", "bad", "new", "z"]
+    np.testing.assert_allclose(found, subject.predict_texts(words), atol=1e-6)
+
+
 def test_a_judge_deletes_the_words_that_cover_the_deleted_characters(classifier, twin):
     subject = ClassifierSubject(classifier.trained_)
     judge = TrainedJudge(twin.trained_, subject.classes)

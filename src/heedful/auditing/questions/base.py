@@ -130,6 +130,8 @@ class DocumentGroup:
     settings: AuditSettings
     rng: np.random.Generator
     measured: dict[str, Words] = field(default_factory=dict)  # shared by all questions of a group
+    of_sample: dict[str, Words] = field(default_factory=dict)  # likewise, of sampled documents only
+    readings: dict[bytes, Reading] = field(default_factory=dict)  # of some of the documents
     effects: dict[int, WordEffects] = field(default_factory=dict)  # likewise, by who predicts
     twins: Twins = field(default_factory=Twins)
 
@@ -147,15 +149,33 @@ class DocumentGroup:
             self.measured[measure] = self.subject.importance(self.reading, measure)
         return self.measured[measure]
 
+    def importance_of_sample(self, measure: str) -> Words:
+        """The same, but 0 in documents of no sample: most measures are not asked for there."""
+        if measure in self.measured or measure == LEAVE_ONE_OUT:
+            return self.importance(measure)
+        rows = np.flatnonzero(self.is_sampled | self.is_replaced)
+        if len(rows) == len(self.reading.texts):
+            return self.importance(measure)
+        if measure not in self.of_sample:
+            found = self.subject.importance(self.reading_of(rows), measure)
+            spread = np.zeros(self.reading.is_token.shape)
+            spread[rows, : found.shape[1]] = found
+            self.of_sample[measure] = spread
+        return self.of_sample[measure]
+
     def is_right(self, prediction: Int[ndarray, " documents"]) -> Column:
         """Whether predictions of the documents are right: 1 or 0; NaN without a label."""
         return np.where(self.labels >= 0, prediction == self.labels, np.nan)
 
     def reading_of(self, rows: Int[ndarray, " chosen"]) -> Reading:
-        """Some of the documents, read again unless they are all."""
+        """Some of the documents, read again once unless they are all."""
         if len(rows) == len(self.reading.texts):
             return self.reading
-        return self.subject.read([self.reading.texts[row] for row in rows.tolist()])
+        key = rows.tobytes()
+        if key not in self.readings:
+            texts = [self.reading.texts[row] for row in rows.tolist()]
+            self.readings[key] = self.subject.read(texts)
+        return self.readings[key]
 
     @property
     def seed(self) -> int:

@@ -53,11 +53,12 @@ class Grounded(Question):
         columns = {"conicity": conicity(states["hidden"], reading.is_token)}
         own, entropy, spread = (np.full(len(words), np.nan) for _ in range(3))
         if group.is_sampled.any():
-            shares = subject.influence(reading)
-            at_word = np.diagonal(shares, axis1=1, axis2=2) * reading.is_token
-            own = np.where(group.is_sampled, at_word.sum(axis=1) / np.maximum(words, 1), np.nan)
-            mean, sd = _entropy(shares, reading.is_token)
-            entropy, spread = (np.where(group.is_sampled, one, np.nan) for one in (mean, sd))
+            rows = np.flatnonzero(group.is_sampled)
+            sampled = group.reading_of(rows)
+            shares = subject.influence(sampled)
+            at_word = np.diagonal(shares, axis1=1, axis2=2) * sampled.is_token
+            own[rows] = at_word.sum(axis=1) / np.maximum(words[rows], 1)
+            entropy[rows], spread[rows] = _entropy(shares, sampled.is_token)
         even = np.where(group.is_sampled, 1 / np.maximum(words, 1), np.nan)
         columns |= {"own_influence": own, "even_influence": even}
         columns |= {"influence_entropy": entropy, "influence_entropy_sd": spread}

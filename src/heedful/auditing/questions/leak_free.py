@@ -141,21 +141,24 @@ def _words_and_chosen(
 
     Words of equal weight share: which of them comes first in the text says nothing.
     """
-    document: list[int] = []
+    counts: list[int] = []
     word: list[int] = []
-    share: list[float] = []
+    shares = [np.empty(0)]
     highest = np.where(reading.is_token, reading.weights, -1.0).max(axis=1, initial=-1.0)
+    is_near = np.isclose(reading.weights, highest[:, None], rtol=TIED, atol=0)
     for row, (text, offsets) in enumerate(zip(reading.texts, reading.offsets, strict=True)):
         numbers = [_number(text[start:end]) for start, end in offsets.tolist()]
-        near = np.isclose(reading.weights[row, : len(numbers)], highest[row], rtol=TIED, atol=0)
-        chosen_words = {number for number, is_near in zip(numbers, near, strict=True) if is_near}
-        for number in dict.fromkeys(numbers):
-            document.append(row)
-            word.append(number)
-            share.append((number in chosen_words) / max(len(chosen_words), 1))
-    return np.array(document, np.int64), {
+        places = {number: place for place, number in enumerate(dict.fromkeys(numbers))}
+        near = np.flatnonzero(is_near[row, : len(numbers)]).tolist()
+        chosen_words = list({places[numbers[place]] for place in near})
+        share = np.zeros(len(places))
+        share[chosen_words] = 1 / max(len(chosen_words), 1)
+        counts.append(len(places))
+        word += places
+        shares.append(share)
+    return np.repeat(np.arange(len(counts)), counts), {
         "word": np.array(word, np.int64),
-        "chosen_share": np.array(share, np.float32),
+        "chosen_share": np.concatenate(shares).astype(np.float32),
     }
 
 

@@ -70,7 +70,7 @@ def _pictures(
         fall, weights = columns[f"{FALL}_{measure}"], None
         if measure != ATTENTION:
             is_signed = group.subject.measure(measure).is_signed
-            weights = drawn(group.importance(measure), is_signed, reading.is_token)
+            weights = drawn(group.importance_of_sample(measure), is_signed, reading.is_token)
         pictures = judge_pictures(group.judge, reading, effects, deleting, fall, floor, weights)
         found[f"{IS_TRUE}_{measure}"] = np.where(np.isnan(fall), np.nan, pictures.is_true)
     return found
@@ -89,7 +89,7 @@ def _like_random_model(group: DocumentGroup, measures: Sequence[str]) -> dict[st
     blind = other.read([reading.texts[row] for row in rows.tolist()])
     words, target = blind.is_token.shape[1], reading.prediction[rows]
     for measure in computed:
-        own = group.importance(measure)[rows, :words]
+        own = group.importance_of_sample(measure)[rows, :words]
         same = kendall_tau(own, other.importance(blind, measure, target), blind.is_token)
         # A reading that ranks nothing at all without the weights is no longer the same.
         found[f"{RANDOM_MODEL}_{measure}"][rows] = np.nan_to_num(same)
@@ -103,13 +103,14 @@ def _gaps(group: DocumentGroup, measures: Sequence[str]) -> dict[str, Column]:
         if not isinstance(group.subject.measure(name), Complete):
             continue
         found[f"{GAP}_{name}"] = np.full(len(group.reading.texts), np.nan)
-        if not group.is_sampled.any():
+        rows = np.flatnonzero(group.is_sampled)
+        if not len(rows):
             continue
-        scores = group.importance(name)
-        expected = group.subject.expected_sum(group.reading, name)
+        scores = group.importance_of_sample(name)[rows]
+        expected = group.subject.expected_sum(group.reading_of(rows), name)
         size = np.maximum(np.abs(scores).sum(axis=1), np.abs(expected))
         gap = np.abs(scores.sum(axis=1) - expected)
-        found[f"{GAP}_{name}"] = gap / np.maximum(size, np.finfo(np.float64).tiny)
+        found[f"{GAP}_{name}"][rows] = gap / np.maximum(size, np.finfo(np.float64).tiny)
     return found
 
 

@@ -6,7 +6,7 @@ Each document's *picture* is judged by itself (`heedful.auditing.pictures`). Whe
 ranking hardly moves the decision, no words carry it: the document is *silent*.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -66,6 +66,7 @@ from heedful.auditing.questions.telling_evidence import (
     measure_table,
 )
 from heedful.auditing.results import Column, TestResult
+from heedful.auditing.subjects.base import Words
 from heedful.auditing.subjects.erasure import Ranking
 from heedful.auditing.subjects.order_search import OrderSearch, search_orders
 from heedful.auditing.subjects.retrained import MASKED_JUDGE, Twin, as_trained
@@ -105,12 +106,14 @@ class Telling(Question):
         if group.judge is not subject:  # of its own words, and the subject's is ranked beside it
             rankings[OF_THE_JUDGE] = rankings[LEAVE_ONE_OUT]
         rankings |= {
-            measure: _ranking(group, measure) for measure in BEST_OF if measure in subject.measures
+            measure: _ranking(group, measure, group.importance)
+            for measure in BEST_OF
+            if measure in subject.measures
         }
         further = {}
         if len(sample):
             further = _searched(group, sample) | {
-                measure: _ranking(group, measure)
+                measure: _ranking(group, measure, group.importance_of_sample)
                 for measure in subject.measures
                 if measure not in rankings and measure != "random"
             }
@@ -184,12 +187,12 @@ def _no_judge(found: Findings) -> list[dict[str, object]]:
     )
 
 
-def _ranking(group: DocumentGroup, measure: str) -> Ranking:
+def _ranking(group: DocumentGroup, measure: str, importance: Callable[[str], Words]) -> Ranking:
     """A measure as a ranking; one without a sign has words against the decision last."""
     effects = group.effects_by(group.judge)
     if measure == LEAVE_ONE_OUT and group.judge is group.subject:
         return effects.lost  # in log-odds the order is the same, and holds where p is 1
-    scores = group.importance(measure)
+    scores = importance(measure)
     return scores if group.subject.measure(measure).is_signed else effects.opposing_last(scores)
 
 

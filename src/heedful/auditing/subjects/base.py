@@ -146,6 +146,13 @@ class Judge(ABC):
         without[reading.is_token] = found
         return without
 
+    def alone_each(self, reading: Reading) -> Float[ndarray, "all_words classes"]:
+        """For each word of each document, in order, the probabilities of it alone."""
+        rows, places = np.nonzero(reading.is_token)
+        return self.predict_kept(
+            reading, rows, np.eye(reading.is_token.shape[1], dtype=bool)[places]
+        )
+
 
 class Subject(Judge):
     """A classifier that shows a weight for each word. It is its own judge."""

@@ -35,7 +35,7 @@ from heedful.model.outputs import Output
 from heedful.model.precision import Precision, Rounded, in_parts
 from heedful.model.pretrained import PretrainedEncoder
 from heedful.model.randomised import randomised
-from heedful.model.word_subsets import logits_of_kept
+from heedful.model.word_subsets import logits_of_kept, reads_words_alone
 from heedful.text.token_classes import classify_tokens
 from heedful.text.vocabulary import SPECIAL_WORDS
 from heedful.training.trained import Exposure, Trained
@@ -154,14 +154,16 @@ class ClassifierSubject(Decides, ShowsStates, KnowsWords):
 
     def predict_kept(self, reading: Reading, document: Sources, is_kept: KeptWords) -> OfVariants:
         """Probabilities of shortened documents, the deleted words physically gone."""
-        batch, _ = reading.inner
+        batch, trace = reading.inner
         is_kept = is_kept & reading.is_token[document]
 
         def predict(unknown: Int[ndarray, " rows"]) -> Float[ndarray, "rows classes"]:
             documents, kept = document[unknown], is_kept[unknown]
 
             def run(some: Int[ndarray, " some"]) -> Float[ndarray, "some classes"]:
-                logits = logits_of_kept(self.model, batch, documents[some], kept[some], self._note)
+                logits = logits_of_kept(
+                    self.model, batch, documents[some], kept[some], self._note, trace
+                )
                 return logits.double().softmax(dim=-1).cpu().numpy()
 
             return self._rounded.read(run, len(unknown))
@@ -185,13 +187,19 @@ class ClassifierSubject(Decides, ShowsStates, KnowsWords):
 
         def find(part: Reading, _: Rows) -> ndarray:
             with torch.no_grad():
-                logits = logits_without_each(self.model, part.inner[0])
+                logits = logits_without_each(self.model, *part.inner)
             return logits.double().softmax(dim=-1).cpu().numpy()
 
         without = self._by_documents(reading, find)
         rows, is_kept = reading.without_one
         reading.known[self].add(rows, is_kept, without[reading.is_token])
         return without
+
+    def alone_each(self, reading: Reading) -> Float[ndarray, "all_words classes"]:
+        """Probabilities of each word alone: all weight on it, where a state is its own word's."""
+        if reads_words_alone(self.model):
+            return self.decide_at_each_word(reading)[reading.is_token]
+        return super().alone_each(reading)
 
     def importance(
         self, reading: Reading, measure: str, target: Int[ndarray, " documents"] | None = None

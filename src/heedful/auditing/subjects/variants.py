@@ -6,6 +6,7 @@ every shortened text, finding an answer again costs much less than computing it.
 """
 
 from collections.abc import Callable
+from typing import cast
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -58,4 +59,4 @@ def _keys(document: Sources, is_kept: KeptWords) -> list[bytes]:
     packed = np.packbits(is_kept, axis=1)
     numbers = np.ascontiguousarray(document, dtype=np.int64)[:, None].view(np.uint8)
     rows = np.ascontiguousarray(np.concatenate([numbers, packed], axis=1))
-    return [row.tobytes() for row in rows]
+    return cast(list[bytes], rows.view(np.dtype((np.void, rows.shape[1]))).ravel().tolist())
