@@ -65,7 +65,7 @@ def test_a_signature_of_a_stranger_counts_for_nothing(heedful, audited):
     (one,) = json.loads(found.out)["verified"]
     assert one["is_unchanged"]
     assert one["signed_by"] == ""
-    assert one["unsigned"].startswith("it is signed by nobody in signers")
+    assert one["unsigned"].startswith("nobody in signers signed it")
 
 
 @needs_openssh

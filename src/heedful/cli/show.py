@@ -215,6 +215,8 @@ def compared(comparison: "Comparison") -> Iterator[Text]:
         right = "accuracy unknown" if accuracy is None else f"accuracy {percent(float(accuracy))}"
         right += "" if on_test is None else f" (test accuracy {percent(float(on_test))})"
         yield Text(f"{name:<{width}}  {right}  {audit.sentence}")
+        for sentence in filter(None, (scope(audit), audit.in_plain_words.next)):
+            yield Text(f"{'':<{width}}  {one_line(sentence)}", style="dim")
     judged_by = [audit.cuts for audit in comparison.audits.values()]
     if any(cuts != judged_by[0] for cuts in judged_by):
         yield Text("\nverdicts may differ because the audits were judged by different cuts:")

@@ -11,6 +11,7 @@ from typing import Any
 
 from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
+from heedful.auditing.plain_words import in_plain_words
 from heedful.auditing.results import Audit, TestResult
 from heedful.auditing.scope import scope
 from heedful.auditing.terms import QUESTIONS
@@ -86,7 +87,7 @@ def _sections(audit: Audit, name: str) -> Iterator[str]:
     yield f"# {_escaped(name)}"
     yield "## May its attention be shown as an explanation?"
     yield f"**{audit.sentence}**"
-    yield _escaped(str(audit.in_plain_words))
+    yield _escaped(str(in_plain_words(audit, commands_follow=False)))
     yield _escaped(audit.instead)
     yield "## Answers"
     yield "\n".join(_table(audit))

@@ -279,10 +279,10 @@ def tvd_jsd_frontier(adversaries: pd.DataFrame) -> Figure:
         title="What an adversary pays for looking elsewhere",
         caption=(
             "Each point is a model trained to give the same answers with other weights; the "
-            "harder it was pushed away, the farther right. The line joins those that no other "
-            "beats. One close to the bottom means that "
-            "quite other attentions come with the same answers. Beside it, a model that sees one "
-            "word at a time, whose attention is hard to replace."
+            "harder it was pushed away, the farther right. The line joins the models that no other "
+            "model beats. A line close to the bottom means that very different attention gives the "
+            "same answers. For comparison: a model that sees one word at a time, whose attention "
+            "is hard to replace."
         ),
         chart=styled(chart),
     )

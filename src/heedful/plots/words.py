@@ -68,9 +68,9 @@ def word_scatter(words: pd.DataFrame, title: str = "Which words attention prefer
     return Figure(
         title=title,
         caption=(
-            "Each dot is a word. Across: which label its state speaks for; up: the attention score "
-            "it gets. Where attention discerns, words tied to a label (coloured) stand above "
-            "neutral ones (grey) and the cloud opens like a V."
+            "Each dot is a word. Horizontal: the label that its state supports; vertical: its "
+            "attention score. Where attention discerns, words tied to a label (coloured) lie above "
+            "neutral ones (grey), and the points form a V."
         ),
         chart=styled(alt.layer(dots, names).properties(width=380, height=260)),
     )

@@ -118,10 +118,16 @@ def read_documents(
     label: str | None = None,
     *,
     needs_labels: bool = True,
+    usual: Mapping[str, Any] | None = None,
 ) -> tuple[Documents, list[str]]:
-    """The documents of one file, and sentences about the rows that were left out."""
+    """The documents of one file, and sentences about the rows that were left out.
+
+    `usual` are the columns (`text` and `label`) that a run was trained on: they are read if the
+    file has them and no others are named.
+    """
     path = Path(path)
-    return documents_of(list(read_rows(path)), path, text, label, needs_labels=needs_labels)
+    rows = list(read_rows(path))
+    return documents_of(rows, path, text, label, needs_labels=needs_labels, usual=usual)
 
 
 def documents_of(
@@ -131,6 +137,7 @@ def documents_of(
     label: str | None = None,
     *,
     needs_labels: bool = True,
+    usual: Mapping[str, Any] | None = None,
 ) -> tuple[Documents, list[str]]:
     """Numbered rows as documents, and sentences about the rows that were left out.
 
@@ -139,7 +146,10 @@ def documents_of(
     if not rows:
         raise DataError(f"{path} holds no rows. Expected one document per row.")
     columns = list(dict.fromkeys(name for _, row in rows for name in row))
+    known = {part: name for part, name in (usual or {}).items() if name in columns}
+    text = text or (known.get("text") if known.get("text") != label else None)
     text = _choose_column(path, columns, text, TEXT_COLUMNS, "text")
+    label = label or (known.get("label") if known.get("label") != text else None)
     has_label = needs_labels or any(name.lower() in LABEL_COLUMNS for name in columns)
     if label is not None or has_label:
         label = _choose_column(path, columns, label, LABEL_COLUMNS, "label", taken=text)
@@ -178,7 +188,17 @@ def check_labels(corpus: Corpus) -> None:
     if len(counts) > MOST_CLASSES or (len(counts) > 20 and len(counts) > len(corpus.train) / 2):
         raise DataError(
             f"{corpus.name}: {len(counts):,} different labels in {len(corpus.train):,} training "
-            "documents. Expected a few classes: is the label column a number or an id?"
+            "documents. Expected a few classes: is the label column a number or an id? Name the "
+            "column of classes with --label (in Python: label=…)."
+        )
+    fractions = sum(_is_fraction(name) for name in counts)
+    if len(counts) > 20 and fractions > len(counts) / 2 and len(counts) > len(corpus.train) / 10:
+        example = next(str(name) for name in counts if _is_fraction(name))
+        raise DataError(
+            f"{corpus.name}: the labels are numbers with fractions, such as {example}: "
+            f"{len(counts):,} different ones in {len(corpus.train):,} training documents. heedful "
+            "needs a few classes: name another column with --label (in Python: label=…), or make "
+            "classes of the numbers first."
         )
     for part, documents in (("dev", corpus.dev), ("test", corpus.test)):
         unseen = sorted({str(label) for label in documents.labels if label not in counts})
@@ -187,6 +207,13 @@ def check_labels(corpus: Corpus) -> None:
                 f"{corpus.name}: the {part} part has labels never seen in training: "
                 f"{', '.join(unseen[:5])}. Known: {', '.join(sorted(map(str, counts))[:10])}."
             )
+
+
+def _is_fraction(label: str | None) -> bool:
+    try:
+        return not float(label or 0).is_integer()
+    except ValueError:
+        return False
 
 
 def _doubts(corpus: Corpus) -> list[str]:
