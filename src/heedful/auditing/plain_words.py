@@ -1,4 +1,4 @@
-"""A verdict for somebody who has read no paper: one paragraph, made from a saved audit alone.
+"""The verdict in plain words: one paragraph for people who have read no paper.
 
     Audit ──> PlainWords: what was asked, what came out, what it means, what to do next
 
@@ -61,7 +61,7 @@ class PlainWords:
 
     @property
     def paragraph(self) -> str:
-        """All of it, in one paragraph."""
+        """All four steps in one paragraph."""
         return " ".join(filter(None, (self.asked, self.found, self.means, self.next)))
 
     def __str__(self) -> str:

@@ -82,9 +82,9 @@ def explain(
 def _by_run(
     run: Path, text: str, measures: list[str] | None, audit: Path | None, risk: float, device: str
 ) -> "Explanation":
-    from heedful.auditing.alternatives import refused_measures, usual_measures
+    from heedful.auditing.alternatives import refused_measures
+    from heedful.auditing.withholding import measures_by_default
     from heedful.cli import show
-    from heedful.importance import importances
     from heedful.importance.explanation import USUAL_MEASURES, explain
     from heedful.training.trained import Trained
 
@@ -93,11 +93,9 @@ def _by_run(
     if found is None:
         return explain(trained, text, measures or USUAL_MEASURES)
     withholding, judged = found
-    rows, instead = judged.evidence.get("measures", ()), judged.evidence.get("instead", ())
-    for sentence in refused_measures(measures or (), rows):
+    for sentence in refused_measures(measures or (), judged.evidence.get("measures", ())):
         show.note(f"note: {sentence}")
-    usual = [name for name in usual_measures(USUAL_MEASURES, rows, instead) if name in importances]
-    asked = measures or usual
+    asked = measures or measures_by_default(judged)
     return withholding.explained(explain(trained, text, asked))
 
 

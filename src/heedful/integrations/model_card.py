@@ -1,7 +1,7 @@
 """An audit -> a model card: README text with a `model-index`, by huggingface_hub's own classes.
 
-The verdict is the first thing the card says; the numbers go into the metadata, where the Hub and
-its readers look for evaluation results.
+The card begins with the verdict; the numbers are in the metadata, where the Hub expects evaluation
+results.
 """
 
 from collections.abc import Iterator

@@ -184,9 +184,9 @@ def information(rows: pd.DataFrame) -> Figure:
         title="How much a state reveals about its word",
         caption=(
             "Mutual information of word and cluster of its state, as a share of the words' "
-            "entropy, with 95% intervals. Embeddings show what can be had after clustering, "
-            "shuffled states what chance gives. A trained encoder below an untrained one has "
-            "traded the word for something else."
+            "entropy, with 95% intervals. Embeddings show the most that is possible after "
+            "clustering, shuffled states what chance gives. A trained encoder below an untrained "
+            "one has lost information about the word."
         ),
         chart=styled(alt.layer(bars, spans).properties(width=330, height=alt.Step(30))),
     )
@@ -222,8 +222,8 @@ def sentence_vectors(places: pd.DataFrame) -> Figure:
     return Figure(
         title="Documents as the classifier sees them",
         caption=(
-            "Each mark is a test document: the vector that attention makes of it, brought down to "
-            "two dimensions. Colour and shape are its true label; pale marks are predicted "
+            "Each mark is a test document: the vector that attention makes of it, reduced to two "
+            "dimensions. Colour and shape are its true label; pale marks are predicted "
             "wrongly. The plane keeps only part of the distances: read the silhouette for how far "
             "apart the labels are."
         ),

@@ -47,8 +47,9 @@ def permutation_effect(documents: pd.DataFrame) -> Figure:
     return Figure(
         title="Shuffled attention, by how peaked it was",
         caption=(
-            "Each shape holds the documents whose largest attention weight lies in that quarter; "
-            "across, how far the prediction moved when the weights were shuffled among the words "
+            "Each shape holds the documents whose largest attention weight lies in that quarter. "
+            "Horizontal: how far the prediction moved when the weights were shuffled among the "
+            "words "
             "(0: not at all, 1: as far as it can; the median shuffle of each document). The line "
             "marks the middle half, the dot the median. If attention decided, the shapes would lie "
             "further right the higher they are."
@@ -205,7 +206,7 @@ def agreement(documents: pd.DataFrame, measure: str) -> Figure:
         caption=(
             f"Kendall's τ between each document's attention and the importance that {measure} "
             "gives its words. 1: the same order; 0: unrelated; −1: reversed. Bars are the model's "
-            "attention, the grey line is random weights: where the two lie on each other, "
+            "attention, the grey line is random weights: where the two coincide, "
             "attention orders words no better than chance."
         ),
         chart=styled(alt.concat(*panels, columns=2)),

@@ -1,8 +1,7 @@
 """Rows to documents, and files and folders to corpora.
 
-Which columns hold text and label is guessed when
-obvious and asked for by name when not. Blank rows are skipped and counted; anything else that does
-not fit is refused with the place where it stands.
+The columns of text and label are found by their usual names, or are named by the caller. Blank rows
+are skipped and counted; any other row that does not fit raises an error that names its line.
 """
 
 import json
@@ -58,12 +57,12 @@ def read(
     split: Split = "words",
     seed: int = 0,
 ) -> Corpus:
-    """A corpus from a file or folder; what has no dev or test part of its own is shared out.
+    """Read a corpus from a file or folder, and split off missing dev and test parts.
 
-    `text` and `label` name the columns. A folder holds either one folder of .txt files per class or
-    files named train, dev and test, or is what `datasets` saved. A `Dataset` or `DatasetDict` of
-    that package can be given itself. Shares are drawn by `seed`, label by label. Labels that are
-    probably mistakes are warned of (`DataWarning`).
+    `text` and `label` name the columns. A folder holds one folder of .txt files per class, or files
+    named train, dev and test, or a data set saved by the package `datasets`. A `Dataset` or
+    `DatasetDict` of that package is accepted too. Parts that are missing are drawn at random by
+    `seed`, stratified by label. A `DataWarning` names labels that are probably mistakes.
     """
     if isinstance(path, str | Path):
         corpus = read_corpus(path, text, label, dev_share, test_share, split, seed)

@@ -94,7 +94,8 @@ class WeightsByKind(OfRun):
             },
             rows={},
             notes=(
-                "Weights are of single occurrences in the given documents; outliers lie more than "
+                "Each weight is that of one occurrence in the given documents; outliers lie more "
+                "than "
                 "1.5 times the middle half beyond it. In "
                 f"{local['low_top_share']:.0%} of {len(tops):,} documents the word of most weight "
                 "has an attention score below the median. Such a word is important only compared "
