@@ -69,7 +69,7 @@ def what_instead(measures: Rows, chosen: Rows, verdict: Verdict, tolerated: floa
     others = [
         str(row["measure"]) for row in able if row["measure"] not in best["measure"].split(" or ")
     ]
-    also = f" (alone also: {', '.join(others[:3])})" if others else ""
+    also = f" (also passed: {', '.join(others[:3])})" if others else ""
     return (
         f"What may be shown instead: {best['measure']}{also}: chosen on other documents, "
         f"{_of(best)}, where attention's is false on {attention['false_pictures']:.0%}. "
