@@ -94,8 +94,9 @@ def _sections(audit: Audit, name: str) -> Iterator[str]:
     yield _escaped(scope(audit))
     yield _escaped(audit.caveat)
     yield (
-        f"Audited with heedful {version('heedful')} on {audit.documents:,} of {audit.available:,} "
-        f"documents of {_escaped(_data_name(audit))}. It says nothing about other documents."
+        f"The audit covers {audit.documents:,} of {audit.available:,} documents of "
+        f"{_escaped(_data_name(audit))}. It says nothing about other documents. heedful "
+        f"{version('heedful')} wrote this card."
     )
 
 
