@@ -53,7 +53,7 @@ def test_a_signed_audit_names_its_signer_and_any_change_ends_that(heedful, audit
     assert heedful("verify", audited).code == 0  # a seal is no signature
     forged = heedful("verify", audited, "--signers", signers)
     assert forged.code == 1
-    assert "its signature by ann@example.org does not hold" in forged.out
+    assert "its signature by ann@example.org is not valid" in forged.out
 
 
 @needs_openssh
