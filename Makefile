@@ -11,7 +11,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 demo: .venv/installed
 	$(BIN)/heedful demo
 
-# Compiled files are kept, or every process of the tests would compile everything anew.
+# Compiled files are kept, or every test process would compile everything again.
 PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest
 
 test: .venv/installed-dev
@@ -51,7 +51,7 @@ harden: .venv/installed-dev
 harden-short: .venv/installed-dev
 	$(BIN)/python -m tools.harden --share 0.05
 
-# Speed beside Captum, entmax, scipy and plain PyTorch, as one page.
+# Speed compared with Captum, entmax, scipy and plain PyTorch, as one page.
 benchmarks: .venv/installed-dev
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks
 

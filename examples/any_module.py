@@ -49,7 +49,7 @@ class Adapter(heedful.ModuleAdapter):
         return pad_sequence(rows, batch_first=True).to(self.module.query.weight.device)
 
     def words(self, text: str) -> list[tuple[int, int]]:
-        """Whatever stands between blanks."""
+        """Everything between spaces."""
         return [match.span() for match in re.finditer(r"\S+", text)]
 
     def read(self, documents: list[list[str]]) -> heedful.ModuleTrace:

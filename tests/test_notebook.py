@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from heedful.auditing.next_step import COMMANDS
 from heedful.importance.explanation import Explanation
 from heedful.training.trained import WordWeights
 from tests.report.audits import HOSTILE, hostile_audit, made_audit
@@ -53,6 +54,9 @@ def test_an_audits_view_says_the_verdict_in_plain_words():
     assert audit.sentence in view
     assert audit.in_plain_words.found in view
     assert all(answer.question in view for answer in audit.answers)
+    refused = replace(audit, verdict="may-not", about={COMMANDS: ["heedful train a&b"]})
+    assert "run the commands below" in refused._repr_html_()
+    assert "<pre>heedful train a&amp;b</pre>" in refused._repr_html_()
 
 
 def test_hostile_texts_stay_text():

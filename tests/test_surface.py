@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from importlib.metadata import version
 
 import heedful
 
@@ -10,6 +11,10 @@ def test_every_promised_name_exists():
     for name in heedful.__all__:
         assert getattr(heedful, name) is not None
     assert dir(heedful) == sorted(heedful.__all__)
+
+
+def test_the_package_says_its_version():
+    assert heedful.__version__ == version("heedful")
 
 
 def test_an_unknown_name_is_an_attribute_error():

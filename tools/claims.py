@@ -39,7 +39,7 @@ SEVERAL: dict[Verdict, str] = {
 INTRODUCTION = """# Claims
 
 Which claims about attention as explanation hold when they are tested again: {count} tests of {claims} claims, {verdicts}.
-Results are means over seeds with 95% intervals (Student's t). [What the verdicts mean](#verdicts) stands below the plot; after it, [every claim](#all-claims) with its numbers and what its seeds could have seen.
+Results are means over seeds with 95% intervals (Student's t). Below the plot: [what the verdicts mean](#verdicts) and [every claim](#all-claims), with its numbers and the smallest difference that its seeds could detect.
 
 ## The claims that matter most
 """  # noqa: E501

@@ -52,6 +52,10 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("heedful")
     if name not in _HOMES:
         raise AttributeError(f"module 'heedful' has no attribute {name!r}")
     home = import_module(_HOMES[name])

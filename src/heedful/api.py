@@ -22,7 +22,7 @@ from heedful.auditing.subjects.base import Judge, Subject
 from heedful.auditing.subjects.classifier import ClassifierSubject
 from heedful.auditing.subjects.huggingface.windows import LongTexts
 from heedful.auditing.subjects.retrained import Twins, train_twins
-from heedful.auditing.withholding import Withholding
+from heedful.auditing.withholding import Withholding, measures_by_default
 from heedful.config import at_least, seconds_in
 from heedful.errors import DataError, DataWarning
 from heedful.estimator import Classifier, Labels, as_labels, as_texts
@@ -64,27 +64,30 @@ def audit(
     long_texts: LongTexts = "cut",
     name: str = "classifier",
 ) -> Audit:
-    """Ask whether a classifier's attention explains its decisions on some documents.
+    """Test whether a classifier's attention explains its decisions on some documents.
 
-    The classifier is a fitted `Classifier`, a `ModuleAdapter` of any PyTorch module, anything that
-    keeps the protocol of `Subject`, or a Hugging Face sequence classifier: a model with its
-    `tokenizer`, a pair of them, or a pipeline, whose attention is read out as `readout` says
-    (docs/transformers.md has several at once). It reads the beginning of texts that are too long
-    for it, or, with `long_texts` "windows", all of them in overlapping windows. `documents` may
-    also be a `Dataset` of the package datasets, whose columns are found by their names. `labels`
-    go with documents that are plain texts.
-    `sample` audits that many documents, drawn at random; `budget` ("90s", "5m", "1h" or seconds)
-    as many as fit in the time. Documents that a `Classifier` was trained on, and dev documents,
-    which chose its best epoch, are left out with a warning unless `include_trained`. `tolerate` is
-    the share of documents that may have a false picture, 0.15 by default. `measures` are further
-    ones of importance; a function of your own looks inside a `Classifier`. `attributions` are
-    scores of words or tokens that were computed elsewhere, a file or an object
-    (docs/attributions.md): they are judged on the documents that have them, in `given` and
-    `given_sentences` of the audit. `precision` "fp32"
-    forbids bf16 for shortened texts on a GPU, which is checked before it is used. With `deep`, a
-    folder, about twenty twins of a `Classifier` are trained there for the questions that need
-    retrained models; `training` are the texts and labels that it was fitted on, and dev where it
-    had one.
+    `classifier` is a fitted `Classifier`, a `ModuleAdapter` of any PyTorch module, any object with
+    the protocol of `Subject`, or a Hugging Face sequence classifier: a model with its `tokenizer`,
+    a pair of them, or a pipeline. `readout` says how the attention of a Hugging Face model is read
+    (docs/transformers.md audits several readouts at once). Texts that are too long for the model
+    are cut, or, with `long_texts="windows"`, read in overlapping windows.
+
+    `documents` are `Documents`, a list of texts with `labels`, or a `Dataset` of the package
+    datasets, whose columns are found by their names. `sample` audits that many documents, drawn at
+    random; `budget` ("90s", "5m", "1h" or seconds) audits as many as fit in the time. Documents
+    that were used to train a `Classifier` or to choose its best epoch are left out with a warning,
+    unless `include_trained` is set. `tolerate` is the share of documents that may have a false
+    picture (default: 0.15).
+
+    `measures` are further measures of importance; your own functions work with a `Classifier`.
+    `attributions` are scores of words or tokens computed by other tools, as a file or an object
+    (docs/attributions.md). They are judged on the documents that have them; see `given` and
+    `given_sentences` of the audit. `precision="fp32"` forbids bf16, which is otherwise used for
+    shortened texts on a GPU if a check allows it.
+
+    `deep` is a folder in which about twenty variants of a `Classifier` are trained for the
+    questions that need retrained models. `training` are the texts and labels that the classifier
+    was fitted on, and dev if it was given.
     """
     documents = _as_documents(documents, labels)
     at_least(1, sample=sample)
@@ -156,16 +159,18 @@ def explain(
     audit: Audit | None = None,
     risk: float = RISK,
 ) -> Explanation:
-    """One text, word by word, as a classifier sees it.
+    """Explain one text word by word.
 
-    The classifier is whatever `audit` takes; a Hugging Face model is given and read out as there.
-    Without `measures`, the usual ones that it has are shown; attention is always among them. With
-    an `audit` of this very model, `shown` and `why` say whether the heat map of attention may be
-    shown, so that at most a share `risk` of texts like the audited ones has a false one shown.
+    `classifier`, `tokenizer` and `readout` are as in `audit`. Without `measures`, the usual
+    measures of importance are computed, including attention. With an `audit` of the same model,
+    measures that it refuses are left out by default, and `shown` and `why` say whether the heat map
+    of attention may be shown: of texts like the audited ones, at most the share `risk` is shown
+    with a false heat map.
     """
     if isinstance(classifier, Classifier):
         subject = _as_subject(classifier, "auto") if audit is not None else None
-        found = classifier.explain(text, USUAL_MEASURES if measures is None else measures)
+        usual = USUAL_MEASURES if audit is None else measures_by_default(audit)
+        found = classifier.explain(text, usual if measures is None else measures)
     else:
         subject = subject_of_any(classifier, tokenizer, readout)
         found = explain_with(subject, text, measures)
@@ -189,12 +194,13 @@ def heal(
     device: str = "cpu",
     show_progress: bool = False,
 ) -> Classifier:
-    """Attention that may be shown for a finished Hugging Face classifier, which still decides.
+    """Train attention that may be shown for a finished Hugging Face classifier.
 
-    The model is a folder or a name on the hub ("hf:…" or without), a model with its `tokenizer`, a
-    pair of them, or a pipeline. Its own decisions are learnt; `labels` only score both at the end
-    (`metrics` of the run). With `output` a run folder is written, and resumed if it is unfinished.
-    `tune` also changes the copy of the encoder that attention reads, never the model itself.
+    The classifier still decides. `model` is a folder or a name on the Hub (with or without "hf:"),
+    a model with its `tokenizer`, a pair of them, or a pipeline. Attention learns from the model's
+    own decisions; `labels` are used only to measure accuracy at the end (`metrics` of the run).
+    With `output`, a run folder is written, or resumed if it is unfinished. `tune` also fine-tunes
+    the copy of the encoder that attention reads; the model itself never changes.
     """
     target = choose_device(device)
     documents = _as_documents(texts, labels)

@@ -1,7 +1,7 @@
-"""`heedful.Classifier`: the same training in scikit-learn's habits.
+"""`heedful.Classifier`: a classifier with the interface of scikit-learn.
 
-`fit`, `predict`, `predict_proba`, `score`, `get_params`: so `cross_val_score`, `Pipeline` and
-`GridSearchCV` work on it. Underneath is a plain `nn.Module`, at hand as `model_`.
+It has `fit`, `predict`, `predict_proba`, `score` and `get_params`, so `cross_val_score`, `Pipeline`
+and `GridSearchCV` work with it. The trained `nn.Module` is available as `model_`.
 """
 
 import inspect
@@ -55,7 +55,8 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Families (encoder, alignment, projection, recipe, optimizer) take a name, a name with options
     ("bilstm:hidden_size=64") or an object. All other arguments are fields of the settings classes,
-    which document them. `dev_share` of the documents given to `fit` choose the best epoch.
+    where they are documented. `fit` sets aside the share `dev_share` of the documents to choose the
+    best epoch.
     """
 
     encoder: str | EncoderSettings = "bilstm"
@@ -99,9 +100,9 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         *,
         dev: tuple[Texts, Labels] | None = None,
     ) -> "Classifier":
-        """Train on texts and labels; `dev` = (texts, labels) chooses the best epoch if given.
+        """Train on texts and labels; `dev` = (texts, labels), if given, chooses the best epoch.
 
-        Labels that are probably mistakes are warned of (`DataWarning`).
+        A `DataWarning` names labels that are probably mistakes.
         """
         settings = self.settings
         task = self.task(texts, labels, dev)
@@ -144,12 +145,12 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self.classes_[best]
 
     def attention(self, texts: Texts) -> list[WordWeights]:
-        """The words of each text with the attention they get."""
+        """The words of each text with their attention weights."""
         check_is_fitted(self)
         return self.trained_.attention(as_texts(texts))
 
     def explain(self, text: str, measures: Sequence[Measure] = USUAL_MEASURES) -> Explanation:
-        """One text, word by word: attention beside other measures of importance."""
+        """Explain one text word by word, by attention and other measures of importance."""
         check_is_fitted(self)
         return explain_text(self.trained_, text, measures)
 
@@ -185,12 +186,12 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return classifier
 
     def save_pretrained(self, path: str | Path) -> None:
-        """`save`, by the name that it has in Hugging Face's libraries."""
+        """The same as `save`, under the name that Hugging Face's libraries use."""
         self.save(path)
 
     @classmethod
     def from_pretrained(cls, path: str | Path, device: str = "cpu") -> "Classifier":
-        """`load`, by the name that it has in Hugging Face's libraries."""
+        """The same as `load`, under the name that Hugging Face's libraries use."""
         return cls.load(path, device)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
+from heedful.auditing.next_step import next_steps
 from heedful.heatmap import HeatLine, Piece, heat_map
 from heedful.visible import visible
 
@@ -74,6 +75,9 @@ def _audit_parts(audit: "Audit") -> Iterator[str]:
         f"{_written(audit.sentence)}</p>"
     )
     yield _paragraph(str(audit.in_plain_words))
+    if commands := next_steps(audit):
+        lines = "\n".join(_written(command) for command in commands)
+        yield f"<pre>{lines}</pre>"
     if audit.instead:
         yield _paragraph(audit.instead)
     yield "<table><thead><tr><th>question</th><th>answer</th><th></th></tr></thead><tbody>"

@@ -50,10 +50,10 @@ def signer(path: Path, signers: Path) -> str:
     found = _call(["find-principals", *about])
     names = found.stdout.decode("utf-8", "replace").splitlines()
     if found.returncode or not names:
-        raise RunError(f"it is signed by nobody in {signers} ({_told(found)})")
+        raise RunError(f"nobody in {signers} signed it ({_told(found)})")
     done = _call(["verify", "-n", NAMESPACE, "-I", names[0], *about], path)
     if done.returncode:
-        raise RunError(f"its signature by {names[0]} does not hold ({_told(done)})")
+        raise RunError(f"its signature by {names[0]} is not valid ({_told(done)})")
     return names[0]
 
 

@@ -4,7 +4,12 @@ import math
 
 import pytest
 
-from heedful.auditing.alternatives import of_given, other_readings
+from heedful.auditing.alternatives import (
+    of_given,
+    other_readings,
+    refused_measures,
+    usual_measures,
+)
 from heedful.auditing.chance import _unsupported
 
 ROW = {
@@ -35,3 +40,24 @@ def test_for_a_model_at_chance_a_refusal_stays_one_and_attention_gets_no_verdict
 ):
     found = _unsupported({**ROW, "verdict": verdict})
     assert (found["judgement"], found["verdict"]) == ("undecided", at_chance)
+
+
+SHARES = {"false_pictures": 0.4, "false_low": 0.3, "false_high": 0.5}
+
+
+def test_measures_that_an_audit_refuses_are_not_usual_and_the_named_one_is():
+    rows = [
+        {"measure": "attention", "verdict": "may-not", **SHARES},
+        {"measure": "contribution", "verdict": "may-not", **SHARES},
+        {"measure": "leave-one-out", "verdict": "not-safe", **SHARES},
+    ]
+    chosen = [{"measure": "ablation or leave-one-out", "judgement": "supported"}]
+    usual = ("attention", "contribution", "leave-one-out")
+    assert usual_measures(usual, rows, chosen) == ("attention", "leave-one-out", "ablation")
+    undecided = [{"measure": "ablation", "judgement": "undecided"}]
+    assert usual_measures(usual, rows, undecided) == ("attention", "leave-one-out")
+    assert refused_measures(usual, rows) == [
+        "the audit found that the heat map of contribution may not be shown: its picture is false "
+        "on 40% of the documents (30% to 50%)"
+    ]
+    assert refused_measures(["leave-one-out"], rows) == []

@@ -156,7 +156,7 @@ def test_bad_requests_are_refused(honest_model, corpus):
     subject = ClassifierSubject(honest_model.trained_)
     with pytest.raises(DataError, match="no documents to audit on"):
         audit(subject, Documents())
-    with pytest.raises(DataError, match="a label never seen in training: 'mixed'"):
+    with pytest.raises(DataError, match="document 1 has a label never seen in training: 'mixed'"):
         audit(subject, Documents([Document("a b", "mixed")]), QUICK)
     pooled = heedful.Classifier(pooling="mean", encoder="embedding", recipe="standard:epochs=1")
     pooled.fit(corpus.train.texts[:100], corpus.train.labels[:100])

@@ -89,7 +89,7 @@ def test_a_rule_by_hand():
     rule = fit_rule(scores, is_false, 0.05)
     assert (rule.threshold, rule.shown, rule.false_shown) == (0.5, 19, 0)
     assert rule.sentence == (
-        "For single texts: show the picture where its score is above 0.50, as for 19 of 60 "
+        "For single texts: show the picture only where its score is above 0.50, as for 19 of 60 "
         "documents, of which 0 are false (0% to 17%). A false picture is shown for at most 5% of "
         "texts like those audited."
     )

@@ -122,7 +122,7 @@ def rows(points: dict[str, float]) -> list[dict]:
     [
         (POINTS, "may", "; with words hidden from attention instead of deleted it is false on 0% "),
         (OTHERS, "not-safe", "; with words hidden from attention instead of deleted it is false "),
-        (None, "may", "; only deletion of words was tried; at most"),
+        (None, "may", "; they were tested only by deleting words; at most"),
     ],
 )
 def test_given_scores_are_judged_in_the_other_ways_too(hidden, verdict, said):

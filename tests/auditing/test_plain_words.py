@@ -85,8 +85,9 @@ def test_the_next_step_is_the_reading_that_may_be_shown_and_the_commands():
         evidence={**audit.evidence, "instead": (row,)},
     )
     assert cured.in_plain_words.next == (
-        "Show leave-one-out instead: its heat map is false for 4% of the texts. To get a model "
-        "whose heat map may be shown, run the commands below."
+        "Show leave-one-out instead (`heedful explain RUN TEXT --measure leave-one-out`): its heat "
+        "map is false for 4% of the texts. To get a model whose heat map may be shown, run the "
+        "commands below."
     )
 
 

@@ -150,7 +150,7 @@ def why_no_mask_only_accuracy(found):
 def test_leaks_are_not_asked_for_where_the_model_knows_no_more_than_the_length(plain_documents):
     found = audit(a_subject({}), plain_documents, QUICK)
     assert (
-        "not asked: the model is no better than a classifier that sees only lengths"
+        "not asked: the model is not better than a classifier that sees only lengths"
         in why_no_mask_only_accuracy(found)
     )
     unlabelled = Documents(Document(text) for text in plain_documents.texts[:40])
@@ -201,13 +201,13 @@ def test_what_may_be_shown_instead_is_said_in_a_sentence():
     ranked, chosen = (better, level, attention, chance), (row("leave-one-out", 0.06),)
     sentence = what_instead(ranked, chosen, "may-not", 0.15)
     assert sentence == (
-        "What may be shown instead: leave-one-out (alone also: ablation): chosen on other "
+        "What may be shown instead: leave-one-out (also passed: ablation): chosen on other "
         "documents, its picture is false on 6% of the documents (1% to 11%), where attention's is "
-        "false on 40%. Only deletion of words was tried for it."
+        "false on 40%. It was tested only by deleting words."
     )
     assert "also" not in what_instead((better, attention, chance), chosen, "may-not", 0.15)
     longer = (row("leave-one-out-held or ablation", 0.06),)
-    assert "(alone also: leave-one-out)" in what_instead(ranked, longer, "may-not", 0.15)
+    assert "(also passed: leave-one-out)" in what_instead(ranked, longer, "may-not", 0.15)
     nothing = what_instead(ranked, (), "may-not", 0.05)
     assert nothing.startswith("No measure of importance may be shown instead: none is")
     by_chance = (row("leave-one-out", 0.2, verdict="may-not"),)

@@ -53,7 +53,7 @@ def test_a_signed_audit_names_its_signer_and_any_change_ends_that(heedful, audit
     assert heedful("verify", audited).code == 0  # a seal is no signature
     forged = heedful("verify", audited, "--signers", signers)
     assert forged.code == 1
-    assert "its signature by ann@example.org does not hold" in forged.out
+    assert "its signature by ann@example.org is not valid" in forged.out
 
 
 @needs_openssh
@@ -65,7 +65,7 @@ def test_a_signature_of_a_stranger_counts_for_nothing(heedful, audited):
     (one,) = json.loads(found.out)["verified"]
     assert one["is_unchanged"]
     assert one["signed_by"] == ""
-    assert one["unsigned"].startswith("it is signed by nobody in signers")
+    assert one["unsigned"].startswith("nobody in signers signed it")
 
 
 @needs_openssh

@@ -233,7 +233,7 @@ def test_a_checkpoint_that_does_not_fit_is_refused(heedful, data, run):
         (["DATA", "--min-documents", "100000"], "no word occurs in at least 100000"),
         (["DATA", "--vectors", "no.txt"], "no file of word vectors at no.txt"),
         (["DATA", "-o", "."], "the output folder . already exists"),
-        (["DATA", "--vectors", "v", "--embedding-size", "9"], "vectors have a size"),
+        (["DATA", "--vectors", "v", "--embedding-size", "9"], "the vectors set the size"),
         (["DATA", "--frobnicate"], "No such option: --frobnicate"),
     ],
 )
@@ -295,3 +295,14 @@ def test_labels_that_are_probably_mistakes_are_noted(heedful, data, rows):
     assert "note: data.jsonl: labels 'positive' (" in answer.err
     assert "note: data.jsonl: label 'Very Good' has only 1 document of 611" in answer.err
     assert "DataWarning" not in answer.err
+
+
+def test_a_training_ends_with_the_next_command_and_says_if_nothing_was_learnt(heedful, data):
+    learnt = heedful("train", data, "-o", "run", *QUICK)
+    assert learnt.err.splitlines()[-1] == f"next: heedful audit run {data} -o run-audit"
+    assert "not clearly better" not in learnt.err
+    slow = ("--optimizer", "adam:learning_rate=0.0000001", "--epochs", "1")
+    nothing = heedful("train", data, "-o", "nothing", *QUICK, *slow)
+    assert "the accuracy is not clearly better than always predicting" in nothing.err
+    pooled = heedful("train", data, "-o", "pooled", *QUICK, "--pooling", "mean")
+    assert "next:" not in pooled.err

@@ -150,7 +150,7 @@ def test_a_training_killed_in_its_first_write_is_begun_again(heedful, data):
     assert [path.suffix for path in Path("run").iterdir() if path.name != storage.LOCK] == [".part"]
     answer = heedful("train", data, "-o", "run", *QUICK, "--resume")
     assert answer.code == 0, answer.err
-    assert "there is no unfinished run at run, so a new one is started" in answer.err
+    assert "run holds no unfinished run, so a new one is started" in answer.err
     assert {path.name for path in Path("run").iterdir()} == {*runs.CHECKSUMMED, runs.PROVENANCE}
 
 

@@ -167,11 +167,11 @@ def test_the_words_stand_where_the_text_has_them(trained):
 @pytest.mark.parametrize(
     ("text", "deleted", "sentence"),
     [
-        ("a b", [2], "there is no word 2: the text has 2 words, numbered from 0."),
-        ("a b", [-1], "there is no word -1"),
+        ("a b", [2], "no word 2: the text has 2 words, numbered from 0."),
+        ("a b", [-1], "no word -1"),
         ("a b", [0, 1], "no word is left, so there is nothing to attend to."),
         ("   ", [], "the text contains no words, so there is nothing to attend to."),
-        ("", [0], "there is no word 0: the text has 0 words"),
+        ("", [0], "no word 0: the text has 0 words"),
     ],
 )
 def test_texts_that_cannot_be_read_are_refused(trained, text, deleted, sentence):

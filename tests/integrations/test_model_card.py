@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from huggingface_hub import ModelCard
 
+from heedful.auditing.next_step import COMMANDS
 from heedful.auditing.terms import QUESTIONS
 from tests.report.audits import HOSTILE, hostile_audit, made_audit
 
@@ -29,6 +30,9 @@ def test_a_card_says_the_verdict_first_and_every_answer():
     text = str(made_audit().to_card())
     assert f"**{made_audit().sentence}**" in text
     assert made_audit().in_plain_words.found in text
+    refused = replace(made_audit(), verdict="may-not", about={COMMANDS: ["heedful train x"]})
+    assert "run the commands below" in refused.in_plain_words.next
+    assert "commands below" not in str(refused.to_card())  # they name the folders of one machine
     for question, asks in QUESTIONS.items():
         assert f"| {question} |" in text
         assert asks in text

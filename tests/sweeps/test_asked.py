@@ -107,7 +107,7 @@ def _judge(place: Path) -> str:
         ({"analyse": ["word-scores:x=1"]}, "no option named 'x'"),
         ({"audit": {"judge": "pool"}, "variants": VARIANTS}, "Did you mean 'pools'"),
         ({"analyse": ["deletion:judge=@pool"], "variants": VARIANTS}, "Did you mean 'pools'"),
-        ({"audit": {"judge": "base"}}, "judge: there is no variant 'base'"),
+        ({"audit": {"judge": "base"}}, "judge: no variant named 'base'"),
         ({"audit": {"settings": {"permutation": 5}}}, "settings: no option named 'permutation'"),
         ({"audit": {"settings": 5}}, "settings should be a table"),
         ({"audit": {"deep": "yes"}}, "deep should be"),

@@ -230,3 +230,26 @@ def test_a_label_that_only_the_test_part_has_is_refused(tmp_path: Path):
     write(tmp_path / "test.csv", "text,label\nx,c\n")
     with pytest.raises(DataError, match="the test part has labels never seen in training: c"):
         heedful.read(tmp_path)
+
+
+def test_numbers_with_fractions_are_refused_as_classes(tmp_path: Path):
+    rows = "".join(f"text {n},{n % 60 / 7:.3f}\n" for n in range(300))
+    path = write(tmp_path / "d.csv", f"text,rating\n{rows}")
+    with pytest.raises(DataError, match=r"the labels are numbers with fractions, such as 0\.143"):
+        heedful.read(path)
+    grades = "".join(f"text {n},{n % 60}\n" for n in range(600))
+    many = heedful.read(write(tmp_path / "e.csv", f"text,rating\n{grades}"))
+    assert len(set(many.train.labels)) == 60
+
+
+def test_the_columns_of_a_training_are_read_unless_others_are_named(tmp_path: Path):
+    path = write(tmp_path / "d.csv", "text,label,Body,Kind\nold,no,new,yes\n")
+    usual = {"text": "Body", "label": "Kind"}
+    (found,), _ = read_documents(path, usual=usual)
+    assert (found.text, found.label) == ("new", "yes")
+    (found,), _ = read_documents(path, "text", usual=usual)
+    assert (found.text, found.label) == ("old", "yes")
+    (found,), _ = read_documents(path, "Kind", usual={"label": "Kind"})
+    assert (found.text, found.label) == ("yes", "no")
+    (found,), _ = read_documents(path, usual={"text": "gone", "label": "gone too"})
+    assert (found.text, found.label) == ("old", "no")

@@ -111,7 +111,7 @@ def test_what_is_no_data_set_is_refused_in_a_sentence(tmp_path):
     with pytest.raises(DataError, match="is not a data set that can be read"):
         heedful.read(folder)
     (folder / "state.json").write_text('{"_data_files": [{"filename": "../../etc/passwd"}]}')
-    with pytest.raises(DataError, match="names no Arrow files beside it"):
+    with pytest.raises(DataError, match="names no Arrow files in its folder"):
         heedful.read(folder)
     (folder / "state.json").write_text("[]")
     with pytest.raises(DataError, match="should hold a JSON object"):

@@ -304,7 +304,7 @@ def test_addresses_of_nothing_are_not_found(client, path, sentence):
         (EXPLAIN, {"text": "a" * 20_001}, "text: string should have at most 20000 characters"),
         (EXPLAIN, [], "the request: input should be a valid dictionary"),
         (ATTEND, {"text": ""}, "the text contains no words, so there is nothing to attend to."),
-        (ATTEND, {"text": "a b", "deleted": [2]}, "there is no word 2"),
+        (ATTEND, {"text": "a b", "deleted": [2]}, "no word 2"),
         (ATTEND, {"text": "a b", "deleted": [0, 1]}, "no word is left"),
         (ATTEND, {"text": "a b", "deleted": [-1]}, "deleted.0: input should be greater than"),
         (ATTEND, {"text": "a b", "weights": [1]}, "expected a weight for each of 2 words"),
@@ -364,7 +364,7 @@ def test_bad_queries_are_refused_in_a_sentence(client, query, sentence):
 
 def test_a_document_that_is_not_there_is_refused(client):
     message = problem(client.get("/api/audits/words/documents/60"), 422, "request")
-    assert message == "there is no document 60: the audit has 60 documents, numbered from 0."
+    assert message == "no document 60: the audit has 60 documents, numbered from 0."
     problem(client.get("/api/audits/words/documents/-1"), 422, "request")
     problem(client.get("/api/audits/words/documents/x"), 422, "request")
 

@@ -180,7 +180,7 @@ def test_words_that_grow_together_share_what_the_new_one_has(model):
 
 
 def test_bad_requests_get_sentences(model):
-    with pytest.raises(DataError, match=r"there is no word 99"):
+    with pytest.raises(DataError, match=r"no word 99"):
         model.read(TEXT, [99])
     with pytest.raises(DataError, match=r"the text contains no words"):
         model.read(" ", [])

@@ -38,7 +38,7 @@ def words_by_kind(
         raise DataError(
             "no word of the training documents belongs to a label (more than 5 occurrences and "
             "more than three quarters of all of them under it; 0.6 with three labels or more), so "
-            "there are no kinds of words to compare."
+            "kinds of words cannot be compared."
         )
     return {**dict(zip(names, token_classes.polar, strict=True)), NEUTRAL: token_classes.neutral}
 

@@ -23,6 +23,29 @@ READINGS: dict[Verdict, str] = {
 }
 
 
+def usual_measures(usual: Sequence[str], rows: Rows, chosen: Rows) -> tuple[str, ...]:
+    """The usual measures without those that an audit refuses, and with the one that it names.
+
+    `rows` are all measures of the audit, `chosen` the reading that may be shown instead. Attention
+    stays: a rule of its own withholds it.
+    """
+    refused = {row["measure"] for row in rows if row.get("verdict") == "may-not"} - {ATTENTION}
+    kept = [name for name in usual if name not in refused]
+    best = next((row for row in chosen if row["judgement"] == "supported"), None)
+    named = [] if best is None else str(best["measure"]).split(" or ")
+    return tuple(dict.fromkeys((*kept, *named)))
+
+
+def refused_measures(asked: Sequence[str], rows: Rows) -> list[str]:
+    """A sentence for each measure that is asked for although an audit refuses it."""
+    return [
+        f"the audit found that the heat map of {row['measure']} may not be shown: {_of(row)}"
+        for row in rows
+        if row["measure"] in asked and row["measure"] != ATTENTION
+        if row.get("verdict") == "may-not"
+    ]
+
+
 def what_instead(measures: Rows, chosen: Rows, verdict: Verdict, tolerated: float) -> str:
     """A sentence from all measures, best first, and from the one that was chosen elsewhere.
 
@@ -53,11 +76,11 @@ def _instead(measures: Rows, chosen: Rows, verdict: Verdict, tolerated: float) -
     others = [
         str(row["measure"]) for row in able if row["measure"] not in best["measure"].split(" or ")
     ]
-    also = f" (alone also: {', '.join(others[:3])})" if others else ""
+    also = f" (also passed: {', '.join(others[:3])})" if others else ""
     return (
         f"What may be shown instead: {best['measure']}{also}: chosen on other documents, "
         f"{_of(best)}, where attention's is false on {attention['false_pictures']:.0%}. "
-        "Only deletion of words was tried for it."
+        "It was tested only by deleting words."
     )
 
 
@@ -90,7 +113,8 @@ def of_given(row: Mapping[str, Any], tolerated: float) -> str:
     """What was found of scores that were given, in a sentence."""
     return (
         f"The scores of {row['measure']} {READINGS[row['verdict']]} as an explanation: "
-        f"{_of(row, 'their')}; {row.get('otherwise') or 'only deletion of words was tried'}; "
+        f"{_of(row, 'their')}; "
+        f"{row.get('otherwise') or 'they were tested only by deleting words'}; "
         f"at most {tolerated:.0%} are tolerated."
     )
 

@@ -64,7 +64,7 @@ class ConformalRule:
         low, high = self.false_interval
         least = f"{self.threshold:.2f}" if self.threshold else "0"
         return (
-            f"For single texts: show the picture where its score is above {least}, as "
+            f"For single texts: show the picture only where its score is above {least}, as "
             f"for {self.shown:,} of {counted(self.documents, 'document')}, of which "
             f"{self.false_shown:,} are false ({low:.0%} to {high:.0%}). "
             f"{_capital(self.guarantee)}."

@@ -1,7 +1,6 @@
-"""What people look for on an audit itself: words, a report, a notebook's view, a card, metrics.
+"""Methods of an audit that show it: plain words, a report, a notebook view, a card, metrics.
 
-Each is made by a module that knows how; here they are only found. Those modules know audits, so
-they are imported when they are first asked for.
+Each calls the module that makes it. Those modules import audits, so they are imported on first use.
 """
 
 from abc import ABC
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class AuditDoors(ABC):
-    """The ways from an audit to somebody who reads it."""
+    """The methods of an audit that show it to people and tools."""
 
     about: dict[str, Any]
 
@@ -46,7 +45,7 @@ class AuditDoors(ABC):
         RunFolder(Path(path).parent).enter_into_seal(Path(path).name)
 
     def to_metrics(self, prefix: str = "") -> dict[str, float]:
-        """Every test's score and interval as floats by name, as `evaluate` and trackers take them.
+        """Every test's score and interval as floats by name, as `evaluate` and trackers have them.
 
         `may_be_shown` is 1 or 0; what has no number is left out.
         """

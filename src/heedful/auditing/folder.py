@@ -70,7 +70,7 @@ class AuditFolder:
         RunFolder.new(self.path)
         if not resume:
             return ""
-        return f"there is no unfinished audit at {self.path}, so a new one is started"
+        return f"{self.path} holds no unfinished audit, so a new one is started"
 
     def check_known(self) -> None:
         """Refuse to take a finished audit for the one asked for if nothing says what it is of."""

@@ -42,7 +42,8 @@ class GivenScores:
         names = [one.name for one in found]
         if twice := {name for name in names if names.count(name) > 1}:
             raise DataError(
-                f"two of the given methods are called {sorted(twice)[0]!r}: name them differently."
+                f"two of the given methods are named {sorted(twice)[0]!r}: give them different "
+                "names."
             )
         return cls(tuple(replace(one, name=f"{GIVEN} {one.name}") for one in found))
 

@@ -310,7 +310,7 @@ def _check_labels(subject: Subject, documents: Documents) -> None:
     for number, label in enumerate(documents.labels):
         if label is not None and label not in known:
             raise DataError(
-                f"a label never seen in training: {label!r}, of document {number + 1}. "
+                f"document {number + 1} has a label never seen in training: {label!r}. "
                 f"Known: {', '.join(map(str, subject.classes))}."
             )
 

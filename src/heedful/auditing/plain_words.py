@@ -1,4 +1,4 @@
-"""A verdict for somebody who has read no paper: one paragraph, made from a saved audit alone.
+"""The verdict in plain words: one paragraph for people who have read no paper.
 
     Audit ──> PlainWords: what was asked, what came out, what it means, what to do next
 
@@ -61,20 +61,23 @@ class PlainWords:
 
     @property
     def paragraph(self) -> str:
-        """All of it, in one paragraph."""
+        """All four steps in one paragraph."""
         return " ".join(filter(None, (self.asked, self.found, self.means, self.next)))
 
     def __str__(self) -> str:
         return self.paragraph
 
 
-def in_plain_words(audit: Audit) -> PlainWords:
-    """What an audit asked and found, what that means for showing the heat map, what to do next."""
+def in_plain_words(audit: Audit, commands_follow: bool = True) -> PlainWords:
+    """What an audit asked and found, what that means for showing the heat map, what to do next.
+
+    `commands_follow`: the commands to run next are listed below the paragraph.
+    """
     return PlainWords(
         asked=_asked(audit),
         found=" ".join(_found(audit)),
         means=" ".join(_means(audit)),
-        next=" ".join(_next(audit)),
+        next=" ".join(_next(audit, commands_follow)),
     )
 
 
@@ -189,7 +192,7 @@ def _means(audit: Audit) -> Iterator[str]:
             )
 
 
-def _next(audit: Audit) -> Iterator[str]:
+def _next(audit: Audit, commands_follow: bool) -> Iterator[str]:
     if audit.verdict == "may":
         if audit.single_texts() is not None:
             yield (
@@ -202,11 +205,14 @@ def _next(audit: Audit) -> Iterator[str]:
         return
     best = next(iter(audit.evidence.get("instead", ())), None)
     if best is not None and best["judgement"] == "supported" and has_share(best):
+        measures = str(best["measure"]).split(" or ")
+        options = " ".join(f"--measure {measure}" for measure in measures)
+        whose = "their heat maps are" if len(measures) > 1 else "its heat map is"
         yield (
-            f"Show {best['measure']} instead: its heat map is false for "
-            f"{best['false_pictures']:.0%} of the texts."
+            f"Show {best['measure']} instead (`heedful explain RUN TEXT {options}`): {whose} false "
+            f"for {best['false_pictures']:.0%} of the texts."
         )
-    if next_steps(audit):
+    if commands_follow and next_steps(audit):
         yield "To get a model whose heat map may be shown, run the commands below."
     elif audit.verdict == "not-safe" and audit.documents < audit.available:
         yield f"Next: audit more texts; {audit.available:,} are available."

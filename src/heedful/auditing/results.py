@@ -1,7 +1,7 @@
 """What an audit found, as records: made by `audit.py`, saved here, shown by the report.
 
-Knows nothing of models, so that a report can be made of a saved audit anywhere. A saved audit is a
-folder with `audit.json` (answers and evidence) and `per_example.parquet` (a row per document).
+Knows nothing of models, so that a report can be made from a saved audit anywhere. A saved audit is
+a folder with `audit.json` (answers and evidence) and `per_example.parquet` (a row per document).
 """
 
 import io
@@ -94,7 +94,7 @@ class ShownDocument:
 
 @dataclass(frozen=True, repr=False)
 class Audit(AuditDoors):
-    """All answers, the evidence and the numbers per document behind them, and the verdict.
+    """The verdict, all answers, the evidence, and the numbers of each document.
 
     `evidence` holds small tables by name:
 
@@ -102,7 +102,7 @@ class Audit(AuditDoors):
         measures  measure, comprehensiveness, low, high, sufficiency, documents, its paired gain
                   over attention (over_attention, …_low, …_high), its share of false pictures
                   (false_pictures, false_low, false_high), what they are judged to be
-                  (judgement), the checks of a reading that is no attention (random_model,
+                  (judgement), the checks of readings other than attention (random_model,
                   incompleteness, each with its judgement) and its verdict; best first
         instead   measure, false_pictures, false_low, false_high, judgement, documents: the reading
                   that was chosen on other documents than it was judged on

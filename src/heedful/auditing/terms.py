@@ -23,8 +23,8 @@ QUESTIONS = {
 ANSWERS = {
     "supported": "The test was passed: the whole interval of the score lies above the cut.",
     "contradicted": "The test was failed: the whole interval of the score lies below the cut.",
-    "undecided": "The documents do not say: the interval of the score includes the cut, or the "
-    "test cannot tell good from bad here.",
+    "undecided": "The documents do not decide: the interval of the score includes the cut, or the "
+    "test cannot separate good from bad here.",
     "reported": "Measured and shown, but not judged: nobody knows yet which score is good enough.",
     "not asked": "The data or the model cannot answer this question; it never counts as passed.",
 }

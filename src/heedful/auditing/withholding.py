@@ -13,6 +13,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from heedful.auditing.alternatives import usual_measures
 from heedful.auditing.conformal import RISK, ConformalRule
 from heedful.auditing.folder import audits_near
 from heedful.auditing.nearness import nearness_of
@@ -20,7 +21,8 @@ from heedful.auditing.results import Audit, StoredAudit
 from heedful.auditing.sampling import grouped
 from heedful.auditing.subjects.base import Reading, Subject
 from heedful.errors import RunError, UsageError
-from heedful.importance.explanation import Explanation
+from heedful.importance import importances
+from heedful.importance.explanation import USUAL_MEASURES, Explanation
 from heedful.model.precision import in_full
 from heedful.runs import RunFolder
 from heedful.text.documents import Document, Documents
@@ -152,6 +154,13 @@ class Withholding:
     def _guarantee(self) -> str:
         said = "; ".join(filter(None, (reason.guarantee for reason in self.reasons)))
         return f"{said[:1].upper()}{said[1:]}." if said else ""
+
+
+def measures_by_default(audit: Audit) -> tuple[str, ...]:
+    """The measures that explain a text of the audited model unless others are asked for."""
+    rows, instead = audit.evidence.get("measures", ()), audit.evidence.get("instead", ())
+    usual = usual_measures(USUAL_MEASURES, rows, instead)
+    return tuple(name for name in usual if name in importances)
 
 
 def is_of(about: Mapping[str, object], subject: Subject) -> bool:

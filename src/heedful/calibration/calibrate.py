@@ -162,7 +162,7 @@ def _exact(
         if member.exact.architecture == "classifier":
             behind = trained.runs.get((BEHIND, member.setting.name, member.seed))
             if behind is None:
-                found.looked.append(look_exact(member, {}, f"no {BEHIND} model to stand behind it"))
+                found.looked.append(look_exact(member, {}, f"no {BEHIND} model to support it"))
                 continue
         if member.exact.architecture == "transformer":
             needs_all = member.setting.needs_all

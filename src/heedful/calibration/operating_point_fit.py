@@ -258,4 +258,4 @@ def _why_reported(
         return "it measures what models were chosen by: it defines the truth"
     if separation is None:
         return f"asked of too few models: {fails} that fail, {holds} that hold"
-    return "evidence beside the judged tests: its score is not a share that can be tolerated"
+    return "evidence only"

@@ -83,7 +83,9 @@ def audit(
     ] = None,
     workers: Annotated[
         int | None,
-        typer.Option(help="Measure documents in so many processes, one thread each (needs -o)."),
+        typer.Option(
+            help="Number of processes that measure documents, one thread each (needs -o)."
+        ),
     ] = None,
     on: Annotated[
         str | None,
@@ -111,7 +113,7 @@ def audit(
         str | None,
         typer.Option(
             help="Exit with code 1 if the verdict is may-not; with not-safe: also if not-safe. "
-            "With --attributions it is the verdict on these."
+            "With --attributions, the verdict on them counts."
         ),
     ] = None,
     tolerate: Tolerate = None,
@@ -191,7 +193,7 @@ def audit(
         raise UsageError(f"--readout and --heads need {HF}FOLDER_OR_NAME.")
     trained = Trained.load(run, device)
     of_judge = judge_named(judge, trained, device)
-    found, rationale_words = documents_to_audit(data, text, label, data_dir)
+    found, rationale_words = documents_to_audit(data, text, label, data_dir, trained.columns)
     found = trained.with_own_labels(found)
     settings = AuditSettings(seed=seed, tolerate=tolerate, rationale_words=rationale_words)
     plan = AuditPlan(

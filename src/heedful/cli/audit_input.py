@@ -1,7 +1,8 @@
 """What every command that audits does first: find the documents, and look into the folder."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from heedful.auditing.folder import AuditFolder
@@ -9,10 +10,17 @@ if TYPE_CHECKING:
 
 
 def documents_to_audit(
-    data: str, text: str | None, label: str | None, data_dir: Path | None
+    data: str,
+    text: str | None,
+    label: str | None,
+    data_dir: Path | None,
+    usual: Mapping[str, Any] | None = None,
 ) -> "tuple[Documents, int | None]":
     """The documents to audit on, a file's or the test part of a corpus; how long rationales are in
-    its training part, if there is one."""
+    its training part, if there is one.
+
+    `usual` are the columns that the run was trained on: read unless others are named.
+    """
     from heedful.auditing.measuring import mean_rationale_words
     from heedful.cli import show
     from heedful.errors import DataError
@@ -21,7 +29,7 @@ def documents_to_audit(
     from heedful.training.task import find_corpus
 
     if Path(data).is_file() or is_saved_dataset(Path(data)):
-        found, notes = read_documents(data, text, label, needs_labels=False)
+        found, notes = read_documents(data, text, label, needs_labels=False, usual=usual)
         for sentence in notes:
             show.note(f"note: {sentence}")
         return found, None

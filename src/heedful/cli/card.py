@@ -18,7 +18,8 @@ def card(
 ) -> None:
     """Write a model card (README.md with a model-index) that says what an audit found.
 
-    Example: heedful card audits/reviews -o README.md --model-id me/reviews
+    The card has the verdict in plain words, what may be shown instead, every answer, and the scores
+    of the judged tests with their cuts, in the form in which the Hugging Face Hub reads them.
     """
     from heedful import runs
     from heedful.auditing.results import Audit

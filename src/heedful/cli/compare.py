@@ -80,7 +80,8 @@ def compare(
     made = {}
     if subjects:
         at_least(1, documents=documents)
-        found = documents_to_audit(str(data), text, label, data_dir)
+        usual = next(iter(subjects.values())).trained.columns
+        found = documents_to_audit(str(data), text, label, data_dir, usual)
         made = _audit_all(
             subjects, str(data), found, documents, include_trained, tolerate, seed, quiet
         )

@@ -17,6 +17,7 @@ from heedful.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from heedful.auditing.results import Audit
     from heedful.auditing.withholding import Withholding
     from heedful.cli.models import TransformerSource
     from heedful.importance.explanation import Explanation
@@ -45,7 +46,7 @@ def explain(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the explanation as JSON.")] = False,
 ) -> None:
-    """Show a text coloured by attention and other measures, and its prediction without top words.
+    """Show a text coloured by several measures, and its prediction without the top words.
 
     Orange supports the predicted label, blue opposes it; attention has no sign. If the run was
     audited (the audit is given, or found in or next to the run's folder), the audit's rule decides
@@ -57,7 +58,9 @@ def explain(
     from heedful.errors import UsageError
 
     if html is not None and not html.absolute().parent.is_dir():
-        raise UsageError(f"cannot write {html}: there is no folder {html.parent}. Create it first.")
+        raise UsageError(
+            f"cannot write {html}: the folder {html.parent} does not exist. Create it first."
+        )
     source = transformer_source(run, template, label_words, long_texts, readout)
     if source is not None:
         explanation = _by_transformer(source, text, measure, audit, risk, readout, device)
@@ -79,13 +82,21 @@ def explain(
 def _by_run(
     run: Path, text: str, measures: list[str] | None, audit: Path | None, risk: float, device: str
 ) -> "Explanation":
+    from heedful.auditing.alternatives import refused_measures
+    from heedful.auditing.withholding import measures_by_default
+    from heedful.cli import show
     from heedful.importance.explanation import USUAL_MEASURES, explain
     from heedful.training.trained import Trained
 
     trained = Trained.load(run, device)
-    withholding = _withholding(run, trained, audit, risk)
-    explanation = explain(trained, text, measures or USUAL_MEASURES)
-    return explanation if withholding is None else withholding.explained(explanation)
+    found = _audit_of(run, trained, audit, risk)
+    if found is None:
+        return explain(trained, text, measures or USUAL_MEASURES)
+    withholding, judged = found
+    for sentence in refused_measures(measures or (), judged.evidence.get("measures", ())):
+        show.note(f"note: {sentence}")
+    asked = measures or measures_by_default(judged)
+    return withholding.explained(explain(trained, text, asked))
 
 
 def _by_transformer(
@@ -110,10 +121,10 @@ def _by_transformer(
     return Withholding.by_audit(found, subject, risk).explained(explanation)
 
 
-def _withholding(
+def _audit_of(
     run: Path, trained: "Trained", audit: Path | None, risk: float
-) -> "Withholding | None":
-    """Who says whether a heat map is shown, by the audit that is given or found."""
+) -> "tuple[Withholding, Audit] | None":
+    """The audit that is given or found, and its rule, which says whether a heat map is shown."""
     from heedful.auditing.results import Audit
     from heedful.auditing.subjects.classifier import ClassifierSubject
     from heedful.auditing.withholding import Withholding, find_audit
@@ -128,4 +139,5 @@ def _withholding(
         return None
     if audit is None:
         show.note(f"note: using the audit {place}")
-    return Withholding.by_audit(Audit.load(place), subject, risk)
+    judged = Audit.load(place)
+    return Withholding.by_audit(judged, subject, risk), judged

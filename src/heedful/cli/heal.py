@@ -24,7 +24,7 @@ def heal(
     resume: Annotated[bool, typer.Option("--resume", help="Resume an interrupted run.")] = False,
     tune: Annotated[
         bool,
-        typer.Option("--tune", help="Also change the copy of the encoder that attention reads."),
+        typer.Option("--tune", help="Also fine-tune the copy of the encoder that attention reads."),
     ] = False,
     text: TextColumn = None,
     label: LabelColumn = None,
@@ -47,7 +47,7 @@ def heal(
     quiet: Quiet = False,
     json: AsJson = False,
 ) -> None:
-    """Train attention that can be audited and shown for a finished classifier, which still decides.
+    """Give a finished classifier attention that can be audited and shown; it still decides itself.
 
     The model's own decisions serve as labels, so the texts need none. If they have labels, these
     are used to measure accuracy at the end. Where attention disagrees with the model, no heat map
@@ -77,7 +77,7 @@ def heal(
     if not (resume and folder.is_begun):
         folder = RunFolder.new(output)
         if resume and not quiet:
-            show.note(f"note: there is no unfinished run at {output}, so a new one is started")
+            show.note(f"note: {output} holds no unfinished run, so a new one is started")
     settings = settings_from(
         heal_settings(name, tune), None, epochs, learning_rate, set_ or [],
         batch_size=batch_size, max_words=max_words, seed=seed,

@@ -20,7 +20,7 @@ from heedful.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy import ndarray
 
@@ -87,13 +87,14 @@ def predict(
     if audit is not None and not json:
         raise UsageError("--audit needs --json. To see one text, use `heedful explain`.")
     source = transformer_source(run, template, label_words, long_texts, readout)
-    documents, notes = _documents(texts, file, text, label)
     if source is not None:
+        documents, notes = _documents(texts, file, text, label)
         if audit is not None:
             raise UsageError("--audit works only with run folders: leave it out with hf:.")
         _predict_with_transformer(source, documents, notes, readout, device, export, quiet, json)
         return
     trained = Trained.load(run, device)
+    documents, notes = _documents(texts, file, text, label, trained.columns)
     documents = trained.with_own_labels(documents)
     labels = _label_numbers(documents, trained.classes, notes)
     batches = trained.batches(documents.texts)
@@ -183,7 +184,7 @@ class Export:
         from heedful.importance.attributions import write_attributions
 
         if not texts:
-            show.note(f"not written: {self.path}, there is no text whose scores may be shown")
+            show.note(f"not written: {self.path}, no text has scores that may be shown")
             return
         found = list(scored_texts(subject, texts, self.measures))
         write_attributions(found, self.path, self.format)
@@ -286,7 +287,11 @@ def _is_file(name: str) -> bool:
 
 
 def _documents(
-    texts: list[str] | None, file: Path | None, text: str | None, label: str | None
+    texts: list[str] | None,
+    file: Path | None,
+    text: str | None,
+    label: str | None,
+    usual: "Mapping[str, str] | None" = None,
 ) -> tuple["Documents", list[str]]:
     """The texts that were asked about, and notes on what was skipped."""
     from heedful.errors import DataError, UsageError, counted
@@ -299,7 +304,7 @@ def _documents(
     if file is not None:
         if texts:
             raise UsageError("give texts or --file, not both.")
-        return read_documents(file, text, label, needs_labels=False)
+        return read_documents(file, text, label, needs_labels=False, usual=usual)
     if texts:
         return Documents(map(Document, texts)), [
             f"{name!r} is read as a text, and is also a file: --file {shlex.quote(name)} reads it"

@@ -14,7 +14,7 @@ from rich.text import Text
 from heedful.auditing.alternatives import other_readings
 from heedful.auditing.next_step import LEAD, next_steps
 from heedful.auditing.operating_points import NOT_CALIBRATED
-from heedful.auditing.plain_words import cut_in_words, far_outside
+from heedful.auditing.plain_words import cut_in_words, far_outside, in_plain_words
 from heedful.auditing.progress import MEASURING, AuditWatcher
 from heedful.auditing.scope import scope
 from heedful.auditing.time_budget import duration, elapsed
@@ -215,6 +215,9 @@ def compared(comparison: "Comparison") -> Iterator[Text]:
         right = "accuracy unknown" if accuracy is None else f"accuracy {percent(float(accuracy))}"
         right += "" if on_test is None else f" (test accuracy {percent(float(on_test))})"
         yield Text(f"{name:<{width}}  {right}  {audit.sentence}")
+        what_now = in_plain_words(audit, commands_follow=False).next
+        for sentence in filter(None, (scope(audit), what_now)):
+            yield Text(f"{'':<{width}}  {one_line(sentence)}", style="dim")
     judged_by = [audit.cuts for audit in comparison.audits.values()]
     if any(cuts != judged_by[0] for cuts in judged_by):
         yield Text("\nverdicts may differ because the audits were judged by different cuts:")

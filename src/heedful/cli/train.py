@@ -109,7 +109,7 @@ def train(
     from heedful.training.trained import read_settings
 
     if vectors is not None and embedding_size is not None:
-        raise UsageError("give --embedding-size or --vectors, not both: vectors have a size.")
+        raise UsageError("give --embedding-size or --vectors, not both: the vectors set the size.")
     corpus = find_corpus(
         data, text=text, label=label, data_dir=data_dir, dev_share=dev_share, test_share=test_share
     )
@@ -152,6 +152,8 @@ def train(
     place = output or _default_place(corpus.name, settings)
     trained = _train(task, settings, place, resume, device, quiet, corpus.notes)
     _report(trained, place, quiet, json)
+    if not quiet and not json:
+        _advise(trained, place, data, {"text": text, "label": label, "data_dir": data_dir})
 
 
 def _train(
@@ -185,7 +187,7 @@ def _train(
         if not (resume and folder.is_begun):
             folder = RunFolder.new(place)
         if resume and not folder.is_begun and not quiet:
-            show.note(f"note: there is no unfinished run at {place}, so a new one is started")
+            show.note(f"note: {place} holds no unfinished run, so a new one is started")
         return _train_in(folder, task, settings, device, quiet, notes)
 
 
@@ -239,6 +241,24 @@ def _report(trained: "Trained", place: Path, quiet: bool, json: bool) -> None:
             show.note(f"note: vectors from {found['source']} cover {share} of the training tokens")
     show.result(show.score_line(trained))
     show.result(f"saved in {place}")
+
+
+def _advise(trained: "Trained", place: Path, data: str, columns: dict[str, object]) -> None:
+    """What to do next, and what to try if the model has learnt nothing."""
+    from heedful.auditing.next_step import auditing_command
+    from heedful.cli import show
+    from heedful.model.classifier import AttentionClassifier
+
+    scores = trained.metrics.get("test", trained.metrics.get("dev"))
+    if scores and scores["accuracy_interval"][0] <= scores["majority_accuracy"]:
+        show.note(
+            "note: the accuracy is not clearly better than always predicting the most common "
+            "label, so an "
+            "audit cannot support this model's attention. Try more epochs (--epochs), word vectors "
+            "(--vectors), a pretrained encoder (--pretrained) or more documents."
+        )
+    if isinstance(trained.model, AttentionClassifier):
+        show.note(f"next: {auditing_command(str(place), data, columns)}")
 
 
 def _default_place(name: str, settings: "Settings") -> Path:

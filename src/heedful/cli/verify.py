@@ -48,8 +48,8 @@ def sign(
 ) -> None:
     """Sign runs and audits with an SSH key, to hand them to others.
 
-    The signature is of the file with the seal, so it covers every sealed file. What was changed
-    since it was written is not signed. `heedful verify --signers FILE` checks signatures.
+    The signature covers the seal and with it every sealed file. Runs and audits that were changed
+    since they were written are not signed. `heedful verify --signers FILE` checks signatures.
     """
     from heedful import verification
     from heedful.cli import show

@@ -136,7 +136,7 @@ def kept_words(words: int, deleted: Sequence[int]) -> Bool[ndarray, " words"]:
     for place in deleted:
         if not 0 <= place < words:
             raise DataError(
-                f"there is no word {place}: the text has {counted(words, 'word')}, numbered from 0."
+                f"no word {place}: the text has {counted(words, 'word')}, numbered from 0."
             )
         is_kept[place] = False
     if not is_kept.any():

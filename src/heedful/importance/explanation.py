@@ -1,7 +1,7 @@
-"""One text explained: the prediction, every measure on the user's own words, what they are worth.
+"""One text explained: the prediction, the scores of each measure, and a check by deletion.
 
-An explanation shows measures beside each other because they disagree, and says what happens to the
-prediction when the words that each one calls most important are deleted.
+An explanation shows several measures because they disagree, and says what happens to the prediction
+when the words that each measure ranks first are deleted.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,7 +31,7 @@ DELETED = (1, 2, 3)  # how many top words are deleted
 
 @dataclass(frozen=True)
 class Deletion:
-    """The prediction once the words that a measure puts first are gone."""
+    """The prediction without the words that a measure ranks first."""
 
     measure: str
     words: tuple[str, ...]
@@ -55,12 +55,12 @@ class Explanation:
 
     @property
     def words(self) -> list[str]:
-        """The words as they stand in the text."""
+        """The words as they are written in the text."""
         return [self.text[start:end] for start, end in self.offsets.tolist()]
 
     @property
     def drawn(self) -> dict[str, Float[ndarray, " words"]]:
-        """The scores that are drawn as heat maps: all, but for an attention that is withheld."""
+        """The scores that are drawn as heat maps: all except withheld attention."""
         is_withheld = self.shown is False
         return {m: s for m, s in self.scores.items() if not (is_withheld and m == ATTENTION)}
 

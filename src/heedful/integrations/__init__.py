@@ -1,1 +1,1 @@
-"""The ways from an audit to tools that people have: model cards, trackers, the Trainer."""
+"""An audit in the tools that people use: model cards, trackers, the Hugging Face Trainer."""

@@ -1,9 +1,9 @@
-"""An audit as floats by name, as `evaluate` gives them and trackers take them.
+"""An audit as floats by name, in the form of `evaluate` and of trackers.
 
     Audit ──> {"may_be_shown": 1.0, "telling/true_pictures": 0.97, …} ──> log_metrics, log, …
 
-A tracker is anything with the method that MLflow, Weights & Biases or TensorBoard has for numbers:
-none of them is imported here.
+A tracker is any object with the method by which MLflow, Weights & Biases or TensorBoard logs
+numbers. None of these packages is imported here.
 """
 
 import math
@@ -59,7 +59,7 @@ def metrics_of(audit: Audit, prefix: str = "") -> dict[str, float]:
 
 
 def log_metrics(tracker: object, metrics: Mapping[str, float], step: int | None = None) -> None:
-    """Give numbers to MLflow, Weights & Biases or TensorBoard, whichever the tracker is.
+    """Log numbers to MLflow, Weights & Biases or TensorBoard.
 
     `tracker` is `mlflow` or `wandb` as imported, a run of theirs, or a `SummaryWriter`.
     """
@@ -79,7 +79,7 @@ def log_metrics(tracker: object, metrics: Mapping[str, float], step: int | None 
 
 
 def log_audit(tracker: object, audit: Audit, step: int | None = None, prefix: str = "") -> None:
-    """Give an audit's numbers to a tracker."""
+    """Log an audit's numbers to a tracker."""
     log_metrics(tracker, metrics_of(audit, prefix), step)
 
 

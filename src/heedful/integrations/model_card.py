@@ -1,7 +1,7 @@
 """An audit -> a model card: README text with a `model-index`, by huggingface_hub's own classes.
 
-The verdict is the first thing the card says; the numbers go into the metadata, where the Hub and
-its readers look for evaluation results.
+The card begins with the verdict; the numbers are in the metadata, where the Hub expects evaluation
+results.
 """
 
 from collections.abc import Iterator
@@ -11,6 +11,7 @@ from typing import Any
 
 from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
+from heedful.auditing.plain_words import in_plain_words
 from heedful.auditing.results import Audit, TestResult
 from heedful.auditing.scope import scope
 from heedful.auditing.terms import QUESTIONS
@@ -86,15 +87,16 @@ def _sections(audit: Audit, name: str) -> Iterator[str]:
     yield f"# {_escaped(name)}"
     yield "## May its attention be shown as an explanation?"
     yield f"**{audit.sentence}**"
-    yield _escaped(str(audit.in_plain_words))
+    yield _escaped(str(in_plain_words(audit, commands_follow=False)))
     yield _escaped(audit.instead)
     yield "## Answers"
     yield "\n".join(_table(audit))
     yield _escaped(scope(audit))
     yield _escaped(audit.caveat)
     yield (
-        f"Audited with heedful {version('heedful')} on {audit.documents:,} of {audit.available:,} "
-        f"documents of {_escaped(_data_name(audit))}. It says nothing about other documents."
+        f"The audit covers {audit.documents:,} of {audit.available:,} documents of "
+        f"{_escaped(_data_name(audit))}. It says nothing about other documents. heedful "
+        f"{version('heedful')} wrote this card."
     )
 
 

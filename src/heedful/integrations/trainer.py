@@ -1,6 +1,6 @@
-"""A callback for the Hugging Face Trainer: is attention becoming an explanation while it learns?
+"""A callback for the Hugging Face Trainer: does attention become an explanation during training?
 
-After each epoch a few documents are asked two questions that need no retraining: *decisive*
+After each epoch, two questions that need no retraining are tested on a few documents: *decisive*
 (permutation) and *telling* (comprehensiveness). The numbers go into the Trainer's log, and to a
 tracker if one is given. The model, its mode and the training's random numbers stay as they are.
 """
@@ -54,7 +54,7 @@ class FaithfulnessCallback(TrainerCallback):
     def on_epoch_end(
         self, args: object, state: TrainerState, control: TrainerControl, **given: Any
     ) -> None:
-        """Audit the model as it is now, and log what came out."""
+        """Audit the model as it is now, and log the numbers."""
         model = given["model"]
         tokenizer = self.tokenizer or given.get("processing_class")
         if tokenizer is None:

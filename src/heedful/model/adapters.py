@@ -76,6 +76,6 @@ def _labels_of(folder: Path) -> int:
         if not heads:
             raise RunError(
                 f"the adapter in {folder} holds no classifier, so its head would be random. Train "
-                "it with task_type='SEQ_CLS', which saves the head beside the adapter."
+                "it with task_type='SEQ_CLS', which saves the head with the adapter."
             )
         return int(tensors.get_slice(heads[-1]).get_shape()[0])

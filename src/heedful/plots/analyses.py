@@ -107,10 +107,11 @@ def deletion(curve: pd.DataFrame) -> Figure:
         title="What the top words are worth",
         caption=(
             "Left: how much accuracy the judge loses when the k words ranked highest are deleted "
-            "from every document, beside k random ones (grey). Right: its accuracy from only those "
+            "from every document, compared with k random ones (grey). Right: its accuracy from "
+            "only those "
             "words; the dashed line is its accuracy on whole texts. Bands are 95% intervals over "
-            "documents; the right scale need not start at 0. A ranking that finds what decides "
-            "lies above random words in both."
+            "documents; the right scale need not start at 0. A ranking that finds the deciding "
+            "words lies above random words in both."
         ),
         chart=styled(alt.concat(lost, alone + rule.encode(y="whole:Q", tooltip=said), columns=2)),
     )
@@ -160,7 +161,7 @@ def information(rows: pd.DataFrame) -> Figure:
     )
     share = alt.X(
         "share_of_entropy:Q",
-        title="share of a word's entropy that its state tells",
+        title="share of a word's entropy that its state reveals",
         scale=alt.Scale(domain=[0, 1]),
         axis=alt.Axis(format="%", grid=True),
     )
@@ -180,12 +181,12 @@ def information(rows: pd.DataFrame) -> Figure:
         x=alt.X("share_of_entropy_low:Q"), x2="share_of_entropy_high:Q"
     )
     return Figure(
-        title="How much a state tells of its word",
+        title="How much a state reveals about its word",
         caption=(
             "Mutual information of word and cluster of its state, as a share of the words' "
-            "entropy, with 95% intervals. Embeddings show what can be had after clustering, "
-            "shuffled states what chance gives. A trained encoder below an untrained one has "
-            "traded the word for something else."
+            "entropy, with 95% intervals. Embeddings show the most that is possible after "
+            "clustering, shuffled states what chance gives. A trained encoder below an untrained "
+            "one has lost information about the word."
         ),
         chart=styled(alt.layer(bars, spans).properties(width=330, height=alt.Step(30))),
     )
@@ -221,8 +222,8 @@ def sentence_vectors(places: pd.DataFrame) -> Figure:
     return Figure(
         title="Documents as the classifier sees them",
         caption=(
-            "Each mark is a test document: the vector that attention makes of it, brought down to "
-            "two dimensions. Colour and shape are its true label; pale marks are predicted "
+            "Each mark is a test document: the vector that attention makes of it, reduced to two "
+            "dimensions. Colour and shape are its true label; pale marks are predicted "
             "wrongly. The plane keeps only part of the distances: read the silhouette for how far "
             "apart the labels are."
         ),

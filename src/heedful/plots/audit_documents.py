@@ -47,11 +47,12 @@ def permutation_effect(documents: pd.DataFrame) -> Figure:
     return Figure(
         title="Shuffled attention, by how peaked it was",
         caption=(
-            "Each shape holds the documents whose largest attention weight lies in that quarter; "
-            "across, how far the prediction moved when the weights were shuffled among the words "
+            "Each shape holds the documents whose largest attention weight lies in that quarter. "
+            "Horizontal: how far the prediction moved when the weights were shuffled among the "
+            "words "
             "(0: not at all, 1: as far as it can; the median shuffle of each document). The line "
-            "marks the middle half, the dot the median. If attention decided, the shapes would "
-            "stand further right the higher they stand."
+            "marks the middle half, the dot the median. If attention decided, the shapes would lie "
+            "further right the higher they are."
         ),
         chart=styled(alt.concat(*panels, columns=2)),
     )
@@ -189,8 +190,8 @@ def adversarial_distance(documents: pd.DataFrame) -> Figure:
         caption=(
             "For each document, the most different attention found that leaves the prediction "
             "(nearly) where it was. 0: only the model's own attention leads there. Near ln 2 = "
-            "0.69: an attention on wholly other words would have done as well, so this one is no "
-            "more the reason than that one."
+            "0.69: attention on entirely different words would have led to the same prediction, so "
+            "neither can be called the reason."
         ),
         chart=styled(layers.properties(width=380, height=210)),
     )
@@ -205,7 +206,7 @@ def agreement(documents: pd.DataFrame, measure: str) -> Figure:
         caption=(
             f"Kendall's τ between each document's attention and the importance that {measure} "
             "gives its words. 1: the same order; 0: unrelated; −1: reversed. Bars are the model's "
-            "attention, the grey line is random weights: where the two lie on each other, "
+            "attention, the grey line is random weights: where the two coincide, "
             "attention orders words no better than chance."
         ),
         chart=styled(alt.concat(*panels, columns=2)),
@@ -243,11 +244,11 @@ def influence(documents: pd.DataFrame) -> Figure:
     return Figure(
         title="What the state at a word listens to",
         caption=(
-            "Attention weighs states, and a state may speak of other words than its own. Entropy: "
+            "Attention weighs states, and a state may represent other words than its own. Entropy: "
             "how widely a state's influences are spread, on average over a document (0: one word "
-            "alone; 1: all words alike). Beside it, the share of influence that comes from the "
-            "word the state stands at (1: all of it). The higher the entropy and the lower the "
-            "share, the less a highlighted word is what was attended to."
+            "alone; 1: all words alike). Next to it: the share of influence that comes from the "
+            "state's own word (1: all of it). The higher the entropy and the lower the "
+            "share, the less attention to a state is attention to its word."
         ),
         chart=styled(alt.concat(*panels, columns=2)),
     )
@@ -282,9 +283,9 @@ def seed_distance(documents: pd.DataFrame) -> Figure:
         title="How far another seed's attention is",
         caption=(
             "For each document, the median distance between this model's weights and those of the "
-            "same model trained with other seeds; beside it, the distance to the same weights "
-            "dealt out at random. The more alike the two pictures, the more the attention is an "
-            "accident of the seed."
+            "same model trained with other seeds; next to it, the distance to the same weights in "
+            "random order. The more similar the two distributions are, the more the attention "
+            "depends on the seed."
         ),
         chart=styled(alt.hconcat(*panels)),
     )

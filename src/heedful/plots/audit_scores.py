@@ -72,7 +72,7 @@ def scores_forest(scores: pd.DataFrame) -> Figure:
         caption=(
             "Every test, read between two controls on the same documents: at 0 it is as an "
             "explanation known to be worthless, at 1 as the best available one. Lines are 95% "
-            "intervals; the short upright stroke is the cut of a judged test: supported if the "
+            "intervals; the short vertical line is the cut of a judged test: supported if the "
             "whole line lies right of it, contradicted if the whole line lies left of it."
         ),
         chart=styled(chart),
@@ -91,9 +91,10 @@ def pareto(points: pd.DataFrame) -> Figure:
     return Figure(
         title="Accuracy against each answer",
         caption=(
-            "Each mark is a model: across, its score on a question (with 95% interval); up, its "
-            "accuracy on the same documents. Up and right is better. The dashed line joins the "
-            "models that no other beats on both; a model below it can be replaced at no cost."
+            "Each mark is a model. Horizontal: its score on a question (with 95% interval); "
+            "vertical: its accuracy on the same documents. Up and right is better. The dashed line "
+            "joins the models that no other model beats on both; a model below it can be replaced "
+            "at no cost."
         ),
         chart=styled(alt.concat(*panels, columns=4)),
     )
@@ -163,7 +164,7 @@ def keep_curves(curves: pd.DataFrame) -> Figure:
     return Figure(
         title="With the top words alone",
         caption=(
-            "Only the k words that each measure calls most important are kept. Shown is how "
+            "Only the k words that each measure calls most important are kept. The lines show how "
             "often the model still decides as it did on the whole text and, where labels are "
             "known, how often that is right. A measure that finds the reason keeps the decision "
             "with few words."
@@ -234,8 +235,8 @@ def measures_ranking(measures: pd.DataFrame) -> Figure:
         caption=(
             "How far the probability of the predicted label falls, on average, when the words that "
             "a measure puts first are erased; best first, with 95% intervals. Attention is orange. "
-            "A measure whose interval lies clear to the right of attention's is the better thing "
-            "to show."
+            "A measure whose interval lies clearly to the right of attention's is the better "
+            "choice to show."
         ),
         chart=styled(chart.properties(width=300, height=alt.Step(24))),
     )
@@ -279,10 +280,10 @@ def tvd_jsd_frontier(adversaries: pd.DataFrame) -> Figure:
         title="What an adversary pays for looking elsewhere",
         caption=(
             "Each point is a model trained to give the same answers with other weights; the "
-            "harder it was pushed away, the farther right. The line joins those that no other "
-            "beats. One close to the bottom means that "
-            "quite other attentions come with the same answers. Beside it, a model that sees one "
-            "word at a time, whose attention is hard to replace."
+            "harder it was pushed away, the farther right. The line joins the models that no other "
+            "model beats. A line close to the bottom means that very different attention gives the "
+            "same answers. For comparison: a model that sees one word at a time, whose attention "
+            "is hard to replace."
         ),
         chart=styled(chart),
     )

@@ -92,8 +92,8 @@ def ranking(tests: pd.DataFrame) -> Figure:
         caption=(
             "Share of the models that fail on a question which the test catches, at the cut that "
             "raises false alarms on at most 5% of the models that hold. Lines are 95% intervals "
-            "over models, the cut chosen again each time; the upright stroke is the share caught "
-            "by a cut that was fitted on the other half of the settings. Full dots: tests that "
+            "over models, the cut chosen again each time; the vertical line is the share caught by "
+            "a cut that was fitted on the other half of the settings. Full dots: tests that "
             "the verdict judges by; rings: tests that are only reported. A test that measures "
             "what models were chosen by, or that was asked of too few, has no dot."
         ),

@@ -60,8 +60,8 @@ def beside_published(numbers: pd.DataFrame, unit: str) -> Figure:
     return Figure(
         title="Published numbers beside ours",
         caption=(
-            "A point per published number: where it stands on the dashed line, ours is the same. "
-            "Upright lines are 95% intervals of our mean over seeds (Student's t)."
+            "Each point is a published number; on the dashed line, ours is the same. Vertical "
+            "lines are 95% intervals of our mean over seeds (Student's t)."
         ),
         chart=styled(chart),
     )
@@ -78,8 +78,8 @@ def forest(tests: pd.DataFrame) -> Figure:
     return Figure(
         title="The claims that matter most",
         caption=(
-            "A line per test: mean over seeds and 95% interval (Student's t). The grey band is "
-            "the smallest effect that matters; an upright stroke is the bound that a claim states. "
+            "One line per test: mean over seeds and 95% interval (Student's t). The grey band is "
+            "the smallest effect that matters; a vertical line is the bound that a claim states. "
             "Points without a line are ranges of several means, which have no interval."
         ),
         chart=styled(alt.vconcat(*panels, spacing=14)),

@@ -113,8 +113,8 @@ def mask_by_label(masks: pd.DataFrame) -> Figure:
         title="Where documents of each label look",
         caption=(
             "Mean weight of each default token over the test documents of a label. Where the bars "
-            "of a token differ between labels, its weight tells the label. Tokens mean nothing by "
-            "themselves, so which of them is taken for what differs from seed to seed."
+            "of a token differ between labels, its weight reveals the label. Tokens mean nothing "
+            "by themselves, so their roles differ from seed to seed."
         ),
         chart=styled(chart),
     )

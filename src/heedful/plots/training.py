@@ -76,9 +76,10 @@ def flow_scores(words: pd.DataFrame) -> Figure:
     return Figure(
         title="Scores of words by epoch",
         caption=(
-            "Means over the words of each kind. In a good training polarity scores of the labels "
-            "part, attention scores of both labels' words rise together, and neutral words (grey) "
-            "stay behind. A gap between the labels' attention scores goes with a V · W far from 0."
+            "Means over the words of each kind. In a good training run the polarity scores of the "
+            "labels separate, the attention scores of both labels' words rise together, and "
+            "neutral words (grey) stay behind. A gap between the labels' attention scores goes "
+            "with a V · W far from 0."
         ),
         chart=styled(alt.concat(*panels, columns=2)),
     )
@@ -151,7 +152,7 @@ def dot_product_curves(dots: pd.DataFrame) -> Figure:
         caption=(
             "Mean dot product of the embeddings of two different words, by pair of kinds. Two "
             "words of one label should rise, two of different labels fall, and pairs with a "
-            "neutral word stay near 0: terms C and F live on this."
+            "neutral word stay near 0: terms C and F depend on this."
         ),
         chart=styled(
             alt.layer(base.mark_line(strokeWidth=2), marks).properties(width=380, height=210)
@@ -218,7 +219,8 @@ def label_imbalance(trainings: pd.DataFrame) -> Figure:
     return Figure(
         title="V · W when labels are not equally common",
         caption=(
-            "Each dot is a training from another initialisation, the stroke their mean. Above 0 "
+            "Each dot is a training run with a different initialisation; the line is their mean. "
+            "Above 0 "
             "attention favours words of the positive label, below 0 those of the negative one. "
             "Sun and Lu report that it is small only where the labels are balanced."
         ),

@@ -68,9 +68,9 @@ def word_scatter(words: pd.DataFrame, title: str = "Which words attention prefer
     return Figure(
         title=title,
         caption=(
-            "Each dot is a word. Across: which label its state speaks for; up: the attention score "
-            "it gets. Where attention discerns, words tied to a label (coloured) stand above "
-            "neutral ones (grey) and the cloud opens like a V."
+            "Each dot is a word. Horizontal: the label that its state supports; vertical: its "
+            "attention score. Where attention discerns, words tied to a label (coloured) lie above "
+            "neutral ones (grey), and the points form a V."
         ),
         chart=styled(alt.layer(dots, names).properties(width=380, height=260)),
     )
@@ -187,9 +187,10 @@ def local_against_global(words: pd.DataFrame) -> Figure:
     return Figure(
         title="Words in their texts and alone",
         caption=(
-            "Each dot is a word. Across: its score as a text of one word; up: the mean of its "
-            "scores where it occurs. On the dashed line the two are equal, as they are for an "
-            "encoder without context. Far from it, a word's score is made by its neighbours."
+            "Each dot is a word. Horizontal: its score as a text of one word; vertical: the mean "
+            "of its scores where it occurs. On the dashed line the two are equal, as they are for "
+            "an "
+            "encoder without context. Far from it, a word's score is determined by its neighbours."
         ),
         chart=styled(alt.concat(*panels, columns=2)),
     )
@@ -281,8 +282,8 @@ def word_sentiment(figures: pd.DataFrame) -> Figure:
         caption=(
             "The k words attended to most, taken as the words that carry the document's sentiment: "
             "precision, recall and F1 against what people marked, over all words of positive or "
-            "negative documents, with 95% intervals (orange). Grey strokes are what random ranking "
-            "gets on the same documents."
+            "negative documents, with 95% intervals (orange). Grey lines are the scores of random "
+            "rankings on the same documents."
         ),
         chart=styled(alt.concat(*panels, columns=3, spacing=18)),
     )

@@ -171,9 +171,9 @@ THE_DOSES = (
 )
 THE_MODELS = (
     "Evidence is planted: in every document some words say the label, and all others say nothing. "
-    "There are two sorts of kinds. *Trained* kinds are made so that their attention is known to "
+    "There are two groups of kinds. *Trained* kinds are made so that their attention is known to "
     "explain or to lie, and each model is checked by quantities that are measured on documents "
-    "that no test reads. *Exact* kinds are built by hand, or show pictures of known truth beside a "
+    "that no test reads. *Exact* kinds are built by hand, or show pictures of known truth for a "
     "trained model; their doses are counted on the audited documents. An exact model is *honest* "
     f"with doses of at most {_bounds(HONEST_AT_MOST)}. It *lies in part* from "
     f"{_bounds(PARTLY_FROM)}, and *lies* from {FULLY_FROM:.0%} of any dose. What lies between is "
@@ -205,8 +205,8 @@ LIMITS = (
     "evidence can be spread over phrases, word order and tone.",
     "The models are small: one layer of attention, or a BERT of two layers. No large pretrained "
     "model has a known answer.",
-    "Of the small BERT only pictures that are placed beside it have a known truth. Nothing is "
-    "known of what its own attention shows.",
+    "For the small BERT, the truth is known only of pictures that were assigned to it. Whether its "
+    "own attention shows the truth is unknown.",
     "Kinds that are left out have relatives that are not, such as *false on some documents* and "
     "*false elsewhere*. The rates for a way of lying that is not in the zoo can be worse.",
     "The tests, the tolerated doses and the zoo were changed after earlier runs had been looked "

@@ -135,5 +135,5 @@ def check_others(
         if name not in known:
             listed = ", ".join(filter(None, known)) or "none"
             raise ConfigError(
-                f"{where}: there is no variant {name!r}.{nearest(name, known)} Known: {listed}."
+                f"{where}: no variant named {name!r}.{nearest(name, known)} Known: {listed}."
             )

@@ -1,8 +1,7 @@
 """Rows to documents, and files and folders to corpora.
 
-Which columns hold text and label is guessed when
-obvious and asked for by name when not. Blank rows are skipped and counted; anything else that does
-not fit is refused with the place where it stands.
+The columns of text and label are found by their usual names, or are named by the caller. Blank rows
+are skipped and counted; any other row that does not fit raises an error that names its line.
 """
 
 import json
@@ -59,12 +58,12 @@ def read(
     split: Split = "words",
     seed: int = 0,
 ) -> Corpus:
-    """A corpus from a file or folder; what has no dev or test part of its own is shared out.
+    """Read a corpus from a file or folder, and split off missing dev and test parts.
 
-    `text` and `label` name the columns. A folder holds either one folder of .txt files per class or
-    files named train, dev and test, or is what `datasets` saved. A `Dataset` or `DatasetDict` of
-    that package can be given itself. Shares are drawn by `seed`, label by label. Labels that are
-    probably mistakes are warned of (`DataWarning`).
+    `text` and `label` name the columns. A folder holds one folder of .txt files per class, or files
+    named train, dev and test, or a data set saved by the package `datasets`. A `Dataset` or
+    `DatasetDict` of that package is accepted too. Parts that are missing are drawn at random by
+    `seed`, stratified by label. A `DataWarning` names labels that are probably mistakes.
     """
     if isinstance(path, str | Path):
         corpus = read_corpus(path, text, label, dev_share, test_share, split, seed)
@@ -119,19 +118,22 @@ def read_documents(
     label: str | None = None,
     *,
     needs_labels: bool = True,
+    usual: Mapping[str, Any] | None = None,
 ) -> tuple[Documents, list[str]]:
-    """The documents of one file, and sentences about the rows that were left out."""
+    """The documents of one file, and sentences about the rows that were left out.
+
+    `usual` are the columns (`text` and `label`) that a run was trained on: they are read if the
+    file has them and no others are named.
+    """
     path = Path(path)
     rows = read_rows(path)
-    if path.suffix.lower() != ".parquet":
-        return documents_of(list(rows), path, text, label, needs_labels=needs_labels)
-    # Each of its rows has all columns, so of a large file no more than some rows are ever held.
-    first = next(rows, None)
-    if first is None:
-        return documents_of([], path, text, label, needs_labels=needs_labels)
-    columns = list(first[1])
-    every = chain([first], rows)
-    return documents_of(every, path, text, label, needs_labels=needs_labels, columns=columns)
+    columns = None
+    # Each row of a Parquet file has all columns, so of a large one few rows are ever held.
+    if path.suffix.lower() == ".parquet" and (first := next(rows, None)) is not None:
+        rows, columns = chain([first], rows), list(first[1])
+    return documents_of(
+        rows, path, text, label, needs_labels=needs_labels, usual=usual, columns=columns
+    )
 
 
 def documents_of(
@@ -141,6 +143,7 @@ def documents_of(
     label: str | None = None,
     *,
     needs_labels: bool = True,
+    usual: Mapping[str, Any] | None = None,
     columns: Sequence[str] | None = None,
 ) -> tuple[Documents, list[str]]:
     """Numbered rows as documents, and sentences about the rows that were left out.
@@ -153,7 +156,10 @@ def documents_of(
         if not rows:
             raise DataError(f"{path} holds no rows. Expected one document per row.")
         columns = list(dict.fromkeys(name for _, row in rows for name in row))
+    known = {part: name for part, name in (usual or {}).items() if name in columns}
+    text = text or (known.get("text") if known.get("text") != label else None)
     text = _choose_column(path, columns, text, TEXT_COLUMNS, "text")
+    label = label or (known.get("label") if known.get("label") != text else None)
     has_label = needs_labels or any(name.lower() in LABEL_COLUMNS for name in columns)
     if label is not None or has_label:
         label = _choose_column(path, columns, label, LABEL_COLUMNS, "label", taken=text)
@@ -192,7 +198,17 @@ def check_labels(corpus: Corpus) -> None:
     if len(counts) > MOST_CLASSES or (len(counts) > 20 and len(counts) > len(corpus.train) / 2):
         raise DataError(
             f"{corpus.name}: {len(counts):,} different labels in {len(corpus.train):,} training "
-            "documents. Expected a few classes: is the label column a number or an id?"
+            "documents. Expected a few classes: is the label column a number or an id? Name the "
+            "column of classes with --label (in Python: label=…)."
+        )
+    fractions = sum(_is_fraction(name) for name in counts)
+    if len(counts) > 20 and fractions > len(counts) / 2 and len(counts) > len(corpus.train) / 10:
+        example = next(str(name) for name in counts if _is_fraction(name))
+        raise DataError(
+            f"{corpus.name}: the labels are numbers with fractions, such as {example}: "
+            f"{len(counts):,} different ones in {len(corpus.train):,} training documents. heedful "
+            "needs a few classes: name another column with --label (in Python: label=…), or make "
+            "classes of the numbers first."
         )
     for part, documents in (("dev", corpus.dev), ("test", corpus.test)):
         unseen = sorted({str(label) for label in documents.labels if label not in counts})
@@ -201,6 +217,13 @@ def check_labels(corpus: Corpus) -> None:
                 f"{corpus.name}: the {part} part has labels never seen in training: "
                 f"{', '.join(unseen[:5])}. Known: {', '.join(sorted(map(str, counts))[:10])}."
             )
+
+
+def _is_fraction(label: str | None) -> bool:
+    try:
+        return not float(label or 0).is_integer()
+    except ValueError:
+        return False
 
 
 def _doubts(corpus: Corpus) -> list[str]:

@@ -56,7 +56,9 @@ def saved_table(path: Path, most: int) -> "tuple[Table, Names]":
     names = [one.get("filename") for one in state.get("_data_files") or () if isinstance(one, dict)]
     files = [path / str(name) for name in names if name and Path(str(name)).name == name]
     if not files or len(files) != len(names):
-        raise DataError(f"{path / STATE} names no Arrow files beside it. Save the data set again.")
+        raise DataError(
+            f"{path / STATE} names no Arrow files in its folder. Save the data set again."
+        )
     try:
         batches = list(_batches(files, most, path))
         table = pyarrow.Table.from_batches(batches)
@@ -97,7 +99,7 @@ def _batches(files: Sequence[Path], most: int, path: Path) -> "Iterator[RecordBa
                 if size > most:
                     raise DataError(
                         f"{path} holds more than {most / 2**20:,.0f} MiB of rows, over 100 times "
-                        "the size of its files. Is it what it should be?"
+                        "the size of its files. Is it really a data set?"
                     )
                 yield batch
 

@@ -177,7 +177,7 @@ class Healing:
 
 def _check_texts(corpus: Corpus) -> None:
     if not len(corpus.train):
-        raise DataError(f"{corpus.name}: there are no texts to learn from.")
+        raise DataError(f"{corpus.name}: no texts to learn from.")
     if all(len(text.split()) < 2 for text in corpus.train.texts):
         raise DataError(
             f"{corpus.name}: every text has only one word, so there is nothing to attend to. "

@@ -243,8 +243,8 @@ def _check_words(batches: Batches, settings: Settings) -> None:
         raise DataError("the training documents contain no words.")
     if (batches.documents.token_ids < len(SPECIAL_WORDS)).all():
         raise DataError(
-            f"no word occurs in at least {settings.text.min_documents} training documents, so "
-            "there is no vocabulary. Lower min_documents or give more documents."
+            f"no word occurs in at least {settings.text.min_documents} training documents, so the "
+            "vocabulary is empty. Lower min_documents (--min-documents) or give more documents."
         )
 
 

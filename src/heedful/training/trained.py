@@ -167,6 +167,12 @@ class Trained:
         decided = self.original.probabilities(texts)
         return decide(decided, by_attention, self.classes, self.original.name)
 
+    @property
+    def columns(self) -> dict[str, str]:
+        """The columns of text and label that the run was trained on, if they were named."""
+        data = self.provenance.get("data", {})
+        return {part: data[part] for part in ("text", "label") if data.get(part)}
+
     def with_own_labels(self, documents: Documents) -> Documents:
         """Documents by the run's labels, if it was healed: matched as the model's own are.
 

@@ -112,7 +112,7 @@ class AuditViews:
         audit = self.store.audit(name)
         if place >= audit.documents:
             raise DataError(
-                f"there is no document {place}: the audit has {audit.documents:,} documents, "
+                f"no document {place}: the audit has {audit.documents:,} documents, "
                 "numbered from 0."
             )
         return _row(audit, place, list(audit.columns), len(audit.texts[place]))

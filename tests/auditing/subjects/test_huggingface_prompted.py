@@ -141,7 +141,7 @@ def test_label_words_stand_where_they_would_be_written():
         (None, "bad,good", "needs both a template and label words"),
         ("a film", "bad,good", r"hold \{text\} once, where the text goes; this one holds it 0"),
         ("{text} {text}", "bad,good", "holds it 2 times"),
-        ("{text} is ", "bad,good", "should not end in a blank"),
+        ("{text} is ", "bad,good", "should not end with a space"),
         ("{text}", "bad", "expected two or more different label words"),
         ("{text}", "bad,bad", "expected two or more different label words"),
         ("{text}", "going,go", "'going' and 'go' begin with the same piece, 'go'"),

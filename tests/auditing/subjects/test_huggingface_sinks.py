@@ -34,8 +34,8 @@ def test_much_attention_outside_of_words_or_on_a_full_stop_is_noted():
     sinks = counted([[0.1, 0.0, 0.0, 0.0, 0.3, 0.6], [0.1, 0.3, 0.6, 0.0, 0.0, 0.0]])
     outside, signs = sinks.notes
     assert outside == (
-        "70% of the attention lies on positions that are no words ([SEP] 60%, [CLS] 10%); they are "
-        "left out, and the rest is scaled up"
+        "70% of the attention lies on positions that are not words ([SEP] 60%, [CLS] 10%); they "
+        "are left out, and the rest is scaled up"
     )
     assert signs.startswith("50% of the attention on words lies on full stops and other signs, wh")
     assert signs.endswith("if it were even: possibly a sink")
@@ -67,6 +67,6 @@ def test_a_subject_counts_what_it_reads_and_notes_it_with_the_name_of_the_readou
         (row,) = inner(**batch, output_attentions=True).attentions[-1][:, :, 0].mean(1)
         expected += float((row[0] + row[-1]).detach())
     assert sum(subject.sinks.outside.values()) == pytest.approx(expected, abs=1e-5)
-    notes = [note for note in subject.notes if "positions that are no words" in note]
+    notes = [note for note in subject.notes if "positions that are not words" in note]
     assert bool(notes) == (expected / 2 >= 0.3)
     assert all(note.startswith("read by last-cls, ") for note in notes)

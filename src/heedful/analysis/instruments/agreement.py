@@ -63,7 +63,9 @@ class Agreement(OfRun):
         at_least(1, fewest_words=self.fewest_words, documents=self.documents)
         at_least(self.fewest_words, most_words=self.most_words)
         if not ready(self.measures):
-            raise ConfigError("agreement compares attention with importance measures: give one.")
+            raise ConfigError(
+                "agreement compares attention with importance measures: give at least one."
+            )
 
     @in_full()
     def analyse(self, trained: Trained, documents: Documents, seed: int) -> Result:

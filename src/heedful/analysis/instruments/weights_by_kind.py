@@ -94,11 +94,12 @@ class WeightsByKind(OfRun):
             },
             rows={},
             notes=(
-                "Weights are of single occurrences in the given documents; outliers lie more than "
+                "Each weight is that of one occurrence in the given documents; outliers lie more "
+                "than "
                 "1.5 times the middle half beyond it. In "
                 f"{local['low_top_share']:.0%} of {len(tops):,} documents the word of most weight "
-                "has an attention score below the median. Such a word is important only beside its "
-                "neighbours: its weight says nothing of it elsewhere.",
+                "has an attention score below the median. Such a word is important only compared "
+                "with its neighbours: its weight says nothing about it elsewhere.",
             ),
             figures=self.figures,
         )

@@ -18,7 +18,8 @@ HOW_TO_READ = (
     "The text decides how attention is shared among a few default tokens, which are the same for "
     "every text: only the weights carry information from the text (Bai et al. 2021).",
     "leak: accuracy above that of the most common label. gain: log probability of the true label "
-    "above its share in training, in nats per document. weights tell: information about the label "
+    "above its share in training, in nats per document. weights tell: the information about the "
+    "label "
     "that a classifier reads from the weights alone, in nats. effective documents: number of "
     "documents of equal weight that the reweighted ones are worth in the last epoch. Intervals "
     "are 95%, over documents and seeds.",

@@ -118,6 +118,6 @@ def _distributions(rows: Distributions) -> Distributions:
     if (wrong := np.flatnonzero((rows < 0).any(axis=-1))).size:
         raise DataError(
             f"a distribution has no negative entries; example {wrong[0]} has "
-            f"{rows[wrong[0]].min():.3g}. Take shares of the absolute values first."
+            f"{rows[wrong[0]].min():.3g}. Normalize the absolute values first."
         )
     return divide(rows, sums)

@@ -108,7 +108,7 @@ class LeakFree(Question):
         ahead = paired_difference(right, columns["even_hits"], rng, found.settings.bootstrap)
         if not ahead.interval[0] > 0:
             reason = (
-                "the model is no better than a classifier that sees only lengths "
+                "the model is not better than a classifier that sees only lengths "
                 f"({np.nanmean(right):.1%} and {np.nanmean(columns['even_hits']):.1%} right)"
             )
             return _not_asked(found, reason)

@@ -228,7 +228,7 @@ class Attributions(Importance):
                 first = first or one
                 is_placed |= bool((np.diff(one.on(text).offsets, axis=1) > 0).any())
         if first is not None and not is_placed:
-            raise first.error(f"no score of {self.name} stands on any word of any document")
+            raise first.error(f"no score of {self.name} belongs to a word of any document")
 
     def of(self, seen: Seen) -> TokenScores:
         """The scores of the words that a model reads; see the module."""

@@ -45,7 +45,9 @@ def check_file(path: str | Path, format: str) -> None:
     """Refuse a file that cannot be written in a format: by its name, or for want of a folder."""
     chosen, place = formats.make(format), Path(path)
     if not place.absolute().parent.is_dir():
-        raise UsageError(f"cannot write {place}: there is no folder {place.parent}.")
+        raise UsageError(
+            f"cannot write {place}: the folder {place.parent} does not exist. Create it first."
+        )
     if not place.name.lower().endswith(chosen.endings):
         raise UsageError(
             f"files of the format {format} must end in {' or '.join(chosen.endings)}; "

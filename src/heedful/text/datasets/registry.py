@@ -20,7 +20,7 @@ ALREADY_CUT = {
 
 
 def load(name: str, data_dir: str | Path | None = None) -> Corpus:
-    """The corpus of that name: built in, or a folder of `data_dir` (default: $HEEDFUL_DATA).
+    """Load a corpus by name: a built-in one, or a folder in `data_dir` (default: $HEEDFUL_DATA).
 
     A data folder holds one folder per corpus with train, dev and test files (.jsonl.gz, .csv, …).
     """

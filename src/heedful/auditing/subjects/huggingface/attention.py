@@ -173,8 +173,8 @@ def check_layers(weights: Sequence[Tensor], is_real: Bool[Tensor, "batch positio
     """Attention from every position to every position, that sums to 1 over what is no padding."""
     if not weights:
         raise ConfigError(
-            "the model shows no attention: nothing in it attends (as in FNet), or it keeps it to "
-            "itself. There is nothing to audit."
+            "the model returns no attention: it has none (as FNet), or does not return it. There "
+            "is nothing to audit."
         )
     size = is_real.shape[1]
     for number, layer in enumerate(weights):

@@ -52,8 +52,8 @@ class Prompt:
             )
         if template != template.rstrip(" \t"):
             raise ConfigError(
-                "the template should not end in a blank: tokenizers write it into the next word. "
-                "The label word is put behind a blank, or right behind a line break."
+                "the template should not end with a space: tokenizers attach it to the next word. "
+                "The label word is added after a space, or directly after a line break."
             )
         before, behind = template.split(PLACE)
         pairs = [part.partition("=") for part in label_words.split(",")]
@@ -61,7 +61,7 @@ class Prompt:
         if len(words) < 2 or len(words) < len(pairs) or not all(words.values()):
             raise ConfigError(
                 f"expected two or more different label words, separated by commas, not "
-                f"{label_words!r:.80}. A class of another name is written negative=bad."
+                f"{label_words!r:.80}. To give a class another name, write negative=bad."
             )
         return cls(before, behind, words)
 
@@ -159,8 +159,10 @@ def label_pieces(tokenizer: PreTrainedTokenizerBase, prompt: Prompt) -> list[int
         pieces = _pieces(tokenizer, tail + answer)
         if pieces[: len(before)] != before or len(pieces) == len(before):
             raise ConfigError(
-                f"the label word {answer.strip()!r} grows together with the end of the template "
-                f"({tail[-20:]!r}): end the template with a word, a sign or a line break."
+                f"the label word {answer.strip()!r} is merged with the end of the template into "
+                "one token "
+                f"({tail[-20:]!r}): end the template with a word, a punctuation mark or a line "
+                "break."
             )
         piece = pieces[len(before)]
         if piece == tokenizer.unk_token_id:
@@ -170,8 +172,8 @@ def label_pieces(tokenizer: PreTrainedTokenizerBase, prompt: Prompt) -> list[int
         if piece in found:
             raise ConfigError(
                 f"the label words {found[piece]!r} and {answer.strip()!r} begin with the same "
-                f"piece, {tokenizer.convert_ids_to_tokens(piece)!r}, so the next token does not "
-                "tell them apart. Choose others."
+                f"piece, {tokenizer.convert_ids_to_tokens(piece)!r}, so the next token cannot "
+                "distinguish them. Choose others."
             )
         found[piece] = answer.strip()
     return list(found)

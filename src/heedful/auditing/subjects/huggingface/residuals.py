@@ -84,7 +84,7 @@ def _summed(seen: _Seen, output: OutputMap, weights: Tensor, values: Tensor) -> 
         return AttentionSum(weights, added, seen.state, total)
     module, _, normal = seen.norms[behind]
     if not isinstance(module, nn.LayerNorm):
-        raise CannotWatch("the norm behind its attention is no LayerNorm")
+        raise CannotWatch("the normalization after its attention is not a LayerNorm")
     deviation = (total.var(dim=-1, correction=0) + module.eps).sqrt()
     return AttentionSum(weights, added, seen.state, normal, deviation, module.weight)
 

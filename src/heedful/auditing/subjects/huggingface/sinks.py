@@ -77,7 +77,7 @@ class Sinks:
                 for token, share in sorted(self.outside.items(), key=_by_share)[:MOST_NAMED]
             )
             found.append(
-                f"{outside:.0%} of the attention lies on positions that are no words ({named}); "
+                f"{outside:.0%} of the attention lies on positions that are not words ({named}); "
                 "they are left out, and the rest is scaled up"
             )
         for kind, total in self.within.items():

@@ -57,12 +57,13 @@ class TransformerSubject(Subject):
     def __init__(self, model: TransformerModel, readout: Readout, classes: Sequence[Label]) -> None:
         if readout.needs_values and model.why_fixed:
             raise ConfigError(
-                f"{readouts.name_of(readout)} looks at the values that are attended to, and "
-                f"{type(model.model).__name__} does not show them."
+                f"{readouts.name_of(readout)} needs the values that are attended to, and "
+                f"{type(model.model).__name__} does not return them."
             )
         if readout.needs_gradients and model.why_no_slopes:
             raise ConfigError(
-                f"{readouts.name_of(readout)} looks at gradients by attention weights, and "
+                f"{readouts.name_of(readout)} needs gradients with respect to attention weights, "
+                "and "
                 f"{model.why_no_slopes}."
             )
         readout.layers(model.layers), readout.heads(model.heads)  # refuse what it has not

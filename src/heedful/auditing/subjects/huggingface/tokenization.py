@@ -138,7 +138,7 @@ class PieceCutter:
     ) -> None:
         if not getattr(tokenizer, "is_fast", False):
             raise ConfigError(
-                "the tokenizer does not say where its pieces stand in a text "
+                "the tokenizer does not give the positions of its tokens in a text "
                 f"({type(tokenizer).__name__} is a slow one). Load it with "
                 "AutoTokenizer.from_pretrained(…, use_fast=True)."
             )

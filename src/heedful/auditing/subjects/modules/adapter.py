@@ -1,10 +1,10 @@
-"""What an audit asks of any PyTorch module: here are my states, my weights and my decision.
+"""An adapter for any PyTorch module: its states, its weights and its decision.
 
     text ── words ──> documents ── read ──> ModuleTrace ── decide(states, other weights) ──> logits
 
-Whoever has a module of their own writes a `ModuleAdapter` of three methods and hands it to
-`heedful.audit`; docs/any-module.md has an example. What the methods give is checked here, and what
-does not fit is answered with a sentence. `subject.py` turns an adapter into a subject.
+To audit your own module, write a `ModuleAdapter` with three methods and give it to `heedful.audit`;
+docs/any-module.md has an example. What the methods return is checked here, and errors say what does
+not fit. `subject.py` turns an adapter into a subject.
 """
 
 from abc import ABC, abstractmethod
@@ -29,7 +29,7 @@ Words = Sequence[str]
 # The fields are plain tensors, not shapes: what a user gives is refused below, in words.
 @dataclass(frozen=True)
 class ModuleTrace:
-    """One forward pass of a module: a row per document, a place per word, padding behind."""
+    """One forward pass of a module: a row per document, a column per word, padding at the end."""
 
     states: Tensor  # batch, words, size: the values that attention weighs
     weights: Tensor  # batch, words: at least 0, sum 1 over a document's words, 0 on padding
@@ -38,11 +38,11 @@ class ModuleTrace:
 
 
 class ModuleAdapter(ABC):
-    """How an audit reads texts with somebody's module: where words are, states, weights, decision.
+    """How an audit reads texts with your module: words, states, weights and decision.
 
-    `classes` are the labels in the order of the logits. No more than `words_at_once` words, padding
-    included, are given to `read` at a time; less for a module that needs much memory. With an
-    `unknown_word`, pictures are also judged with words replaced by it instead of deleted.
+    `classes` are the labels in the order of the logits. `read` gets at most `words_at_once` words
+    at a time, including padding; choose a smaller number for a module that needs much memory. With
+    an `unknown_word`, pictures are also judged with words replaced by it instead of deleted.
     """
 
     words_at_once: int = 16_384
@@ -56,11 +56,11 @@ class ModuleAdapter(ABC):
 
     @abstractmethod
     def words(self, text: str) -> Sequence[tuple[int, int]]:
-        """Where each word starts and ends in the text, in order; cut where the module cuts."""
+        """The start and end of each word that the module reads, in the order of the text."""
 
     @abstractmethod
     def read(self, documents: list[list[str]]) -> ModuleTrace:
-        """One forward pass over documents of one word or more, shortened ones among them."""
+        """One forward pass over documents of one word or more; some are shortened."""
 
     @abstractmethod
     def decide(self, states: Tensor, weights: Tensor) -> Tensor:

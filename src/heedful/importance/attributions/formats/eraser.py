@@ -62,7 +62,7 @@ class EraserFormat(AttributionFormat):
         beside = path.with_name(f"{DOCUMENTS}.jsonl")
         if path.name == beside.name:
             raise UsageError(
-                f"{path.name} holds the texts of ERASER: call the predictions another."
+                f"{path.name} holds ERASER's texts: give the predictions another name."
             )
         before = decode(beside.read_bytes(), beside).strip() if beside.is_file() else ""
         known = dict(_documents(beside, _changed(beside))) if before else {}
