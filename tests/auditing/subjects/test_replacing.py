@@ -21,6 +21,21 @@ def test_what_is_between_words_stays(kept, expected):
     assert replaced("one,  two three!", offsets, np.array(kept), "?") == expected
 
 
+@pytest.mark.parametrize(
+    ("kept", "replacement", "expected"),
+    [
+        ([True, False, True, True], "unknown", "great unknown semi-dark"),
+        ([True, True, True, False], "unknown", "great!semi-unknown"),
+        ([False, False, False, False], "unknown", "unknown unknown unknown-unknown"),
+        ([True, True, True, True], "unknown", "great!semi-dark"),
+        ([True, False, False, True], "[MASK]", "great[MASK][MASK]-dark"),
+    ],
+)
+def test_a_replacement_does_not_run_into_the_words_around_it(kept, replacement, expected):
+    offsets = np.array([[0, 5], [5, 6], [6, 10], [11, 15]])
+    assert replaced("great!semi-dark", offsets, np.array(kept), replacement) == expected
+
+
 class Replaceable(PlainSubject):
     replacement = "unknown"
 

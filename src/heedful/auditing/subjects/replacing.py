@@ -38,12 +38,20 @@ def replaced(
     is_kept: Bool[ndarray, " words"],
     replacement: str,
 ) -> str:
-    """The text with a replacement for each word that is not kept."""
-    parts, end_before = [], 0
+    """The text with a replacement for each word that is not kept.
+
+    A replacement made of letters gets a space where it would run into the next letter or digit:
+    without "!", "great!" is "great unknown", since "greatunknown" would lose "great" too.
+    """
+    written, end_before, kept_before = "", 0, True
     for (start, end), kept in zip(offsets.tolist(), is_kept.tolist(), strict=True):
-        parts += [text[end_before:start], text[start:end] if kept else replacement]
-        end_before = end
-    return "".join([*parts, text[end_before:]])
+        written += text[end_before:start]
+        word = text[start:end] if kept else replacement
+        touches = start == end_before and not (kept and kept_before)
+        runs_into = touches and written[-1:].isalnum() and word[:1].isalnum()
+        written += f" {word}" if runs_into else word
+        end_before, kept_before = end, kept
+    return written + text[end_before:]
 
 
 def randomly_replaced(
