@@ -123,6 +123,11 @@ class Faithful(Penalised):
                 f"{projections.name_of(attends.project)}. "
                 "Use another projection, such as --projection softmax, or another recipe."
             )
+        if (material.documents.documents.lengths < 2).all():
+            raise ConfigError(
+                "faithful ranks the words of each text, and every training text has only one. "
+                "Give texts of several words, or use another recipe."
+            )
         return _Targets(material).to(next(model.parameters()).device)
 
     def before(
