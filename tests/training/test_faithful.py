@@ -417,12 +417,13 @@ def test_one_class_is_refused_in_a_sentence():
         heedful.Classifier(recipe="faithful").fit(["good film"] * 10, ["p"] * 10)
 
 
-def test_texts_of_one_word_are_refused_in_a_sentence(tmp_path):
+@pytest.mark.parametrize("recipe", ["faithful", "diversity,faithful"])
+def test_texts_of_one_word_are_refused_in_a_sentence(recipe, tmp_path):
     words = Labelled(["good", "bad"] * 12, np.array([0, 1] * 12))
     task = Task(("p", "n"), words, words, words, {})
     folder = RunFolder(tmp_path / "run")
     with pytest.raises(ConfigError, match="every training text has only one"):
-        train(task, Settings().with_(recipe="faithful", min_documents=1), folder=folder)
+        train(task, Settings().with_(recipe=recipe, min_documents=1), folder=folder)
     assert not folder.path.exists()
 
 
