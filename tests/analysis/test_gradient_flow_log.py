@@ -17,6 +17,23 @@ class Counting(Watcher):
         self.ended += 1
 
 
+def test_reading_before_the_first_epoch_is_passed_on():
+    class Hearing(Watcher):
+        told = ()
+
+        def begin_reading(self, documents):
+            self.told += (documents,)
+
+        def end_reading(self):
+            self.told += ("read",)
+
+    other = Hearing()
+    log = FlowLog(some_documents(2), KINDS, other)
+    log.begin_reading(5)
+    log.end_reading()
+    assert other.told == (5, "read")
+
+
 def test_a_log_has_the_means_of_every_kind_after_every_epoch():
     model = a_model("embedding", "dot:scale=3.0", 2).eval()
     batches, other = some_documents(2), Counting()

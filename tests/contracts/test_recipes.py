@@ -31,6 +31,10 @@ ODD = {
     "documents all alike": (["same words here"] * 16, ["p", "n"] * 8),
     "three labels": (["a x"] * 8 + ["b x"] * 8 + ["c x"] * 8, ["a"] * 8 + ["b"] * 8 + ["c"] * 8),
 }
+REFUSED = {
+    ("deceptive", "documents all alike"): "deceptive avoids words",
+    ("faithful", "documents of one word"): "every training text has only one",
+}
 
 
 @every_recipe
@@ -39,8 +43,8 @@ ODD = {
 def test_no_recipe_ends_in_nan(name, odd, seed):
     texts, labels = ODD[odd]
     recipe = recipes.make({"name": name, "epochs": 2})
-    if name == "deceptive" and odd == "documents all alike":
-        with pytest.raises(ConfigError, match="deceptive avoids words"):
+    if sentence := REFUSED.get((name, odd)):
+        with pytest.raises(ConfigError, match=sentence):
             fitted(recipe, texts, labels, seed=seed)
         return
     classifier = fitted(recipe, texts, labels, seed=seed)

@@ -10,7 +10,7 @@ from heedful.jobs.budget import Budget
 from heedful.jobs.job import Job
 from heedful.jobs.progress import JobWatcher
 from heedful.jobs.scheduler import run_jobs
-from heedful.jobs.training import train_run
+from heedful.jobs.training import Telling, train_run
 from heedful.runs import RunFolder
 from heedful.training import fit
 from heedful.training.settings import Settings
@@ -59,6 +59,16 @@ def test_trainings_in_jobs_are_runs_like_any_other(task, tmp_path: Path):
         words.startswith("epoch 3 of at most 3, dev accuracy ") and fraction >= 2 / 3
         for fraction, words in watcher.told
     )
+
+
+def test_a_job_whose_encoder_is_frozen_says_how_much_it_has_read():
+    told = []
+    watcher = Telling(lambda fraction, words: told.append((fraction, words)))
+    watcher.turn_to("base run")
+    watcher.begin_reading(40)
+    watcher.advance(30)
+    words = "base run, reading the texts with the frozen encoder"
+    assert told == [(0.0, words), (0.75, words)]
 
 
 class Killed(Exception):

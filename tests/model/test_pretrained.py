@@ -14,7 +14,7 @@ import heedful
 from heedful.errors import ConfigError, EnvironmentFailure, HeedfulError, RunError
 from heedful.model import pretrained
 from heedful.model.encoders import Pretrained, encoders
-from heedful.model.pretrained import PretrainedSource
+from heedful.model.pretrained import PretrainedEncoder, PretrainedSource
 from heedful.runs import RunFolder
 from heedful.text.batching import Batches
 from heedful.text.documents import Document, Documents
@@ -25,7 +25,7 @@ from heedful.training.recipes import recipes
 from heedful.training.recipes.mlm import MaskedWords
 from heedful.training.recipes.tying import Tying
 from heedful.training.settings import Settings
-from heedful.training.train import train
+from heedful.training.train import remember_states, train
 from heedful.training.trained import Trained
 from tests.model.tiny_pretrained import VOCABULARY, save_tiny, tiny_source
 
@@ -173,6 +173,80 @@ def test_a_frozen_one_learns_nothing_and_drops_nothing_out():
     torch.testing.assert_close(model.train()(batch).hidden, still)
     tuned = a_model(tiny_source())
     assert all(p.requires_grad for p in tuned.encoder.parameters())
+
+
+FROZEN = "pretrained:frozen=true:votes=3"
+
+
+def remembered(model, texts=TEXTS) -> Batches:
+    """Texts whose states the model has read before."""
+    batches = Batches(tokenizer_for(tiny_source()).encode(texts))
+    remember_states(model, [batches])
+    return batches
+
+
+@pytest.mark.parametrize("pieces", ["mean", "first"])
+def test_known_states_give_the_trace_that_reading_gives(pieces):
+    model = a_model(tiny_source(), f"{FROZEN}:pieces={pieces}")
+    known = remembered(model)
+    plain = Batches(known.documents)
+    rng = [torch.Generator().manual_seed(3) for _ in range(2)]
+    for batches in (
+        [known.whole(), plain.whole()],
+        *zip(*map(Batches.shuffled, (known, plain), rng), strict=True),
+    ):
+        assert [batch.known is not None for batch in batches] == [True, False]
+        for ours, theirs in zip(*(vars(model(b)).values() for b in batches), strict=True):
+            torch.testing.assert_close(ours, theirs)
+    model(known.whole()).hidden.sum().backward()
+    assert model.encoder.vote.weight.grad.abs().sum() > 0
+
+
+def test_known_states_are_used_by_the_encoder_that_read_them_alone(monkeypatch):
+    model, other = a_model(tiny_source(), FROZEN), a_model(tiny_source(), FROZEN)
+    batch = remembered(model).whole()
+    monkeypatch.setattr(PretrainedEncoder, "read_pieces", lambda *_: pytest.fail("read again"))
+    model(batch)
+    with pytest.raises(pytest.fail.Exception, match="read again"):
+        other(batch)
+    kept = batch.kept(torch.tensor([0]), batch.is_token[:1])
+    with pytest.raises(pytest.fail.Exception, match="read again"):
+        model(kept)
+
+
+def test_only_a_frozen_encoder_is_read_in_advance_and_only_what_fits(monkeypatch):
+    tuned = a_model(tiny_source())
+    assert remembered(tuned).whole().known is None
+    words = sum(Batches(tokenizer_for(tiny_source()).encode(TEXTS)).documents.lengths)
+    frozen = a_model(tiny_source(), FROZEN)
+    room = 4 * int(words) * frozen.encoder.inner.config.hidden_size
+    for most, is_known in ((room, True), (room - 1, False)):
+        monkeypatch.setattr("heedful.training.train.STATES_AT_MOST", most)
+        assert (remembered(frozen).whole().known is not None) == is_known
+    assert remembered(frozen, []).whole().known is None
+
+
+def test_a_frozen_training_reads_each_text_once_and_learns_the_same(
+    folder, small_task, monkeypatch
+):
+    read, plain = [], PretrainedEncoder.read_pieces
+
+    def counting(self, embedded, is_token):
+        read.append(len(is_token))
+        return plain(self, embedded, is_token)
+
+    monkeypatch.setattr(PretrainedEncoder, "read_pieces", counting)
+    settings = Settings().with_(
+        encoder=f"pretrained:source={folder}:frozen=true:votes=4", recipe="standard:epochs=3",
+        patience=None,
+    )  # fmt: skip
+    once = train(small_task, settings)
+    texts, held_out = len(small_task.train), len(small_task.dev) + len(small_task.test)
+    assert sum(read) == texts + len(small_task.dev) + held_out  # once, and the scores at the end
+    monkeypatch.setattr("heedful.training.train.STATES_AT_MOST", 0)
+    again = train(small_task, settings)
+    for name, value in once.model.state_dict().items():
+        torch.testing.assert_close(again.model.state_dict()[name], value, atol=1e-4, rtol=1e-3)
 
 
 def test_what_is_known_of_a_source_survives_json(tmp_path):

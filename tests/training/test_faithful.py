@@ -12,6 +12,7 @@ from heedful.errors import ConfigError, DataError
 from heedful.importance import importances
 from heedful.model.default_tokens import blindfold
 from heedful.model.projections import projections
+from heedful.runs import RunFolder
 from heedful.text.batching import Batches
 from heedful.text.datasets.planted import Planted
 from heedful.text.vocabulary import Encoded
@@ -31,6 +32,8 @@ from heedful.training.recipes.faithful import (
     top_words,
 )
 from heedful.training.settings import Settings
+from heedful.training.task import Labelled, Task
+from heedful.training.train import train
 from tests.importance.models import a_batch, a_model, predicted
 
 LN2 = math.log(2)
@@ -414,9 +417,18 @@ def test_one_class_is_refused_in_a_sentence():
         heedful.Classifier(recipe="faithful").fit(["good film"] * 10, ["p"] * 10)
 
 
-@pytest.mark.parametrize("words", [1, 2])
-def test_texts_of_one_or_two_words_are_learnt(words):
-    texts = [" ".join([word] * words) for word in ("good", "bad")] * 12
+@pytest.mark.parametrize("recipe", ["faithful", "diversity,faithful"])
+def test_texts_of_one_word_are_refused_in_a_sentence(recipe, tmp_path):
+    words = Labelled(["good", "bad"] * 12, np.array([0, 1] * 12))
+    task = Task(("p", "n"), words, words, words, {})
+    folder = RunFolder(tmp_path / "run")
+    with pytest.raises(ConfigError, match="every training text has only one"):
+        train(task, Settings().with_(recipe=recipe, min_documents=1), folder=folder)
+    assert not folder.path.exists()
+
+
+def test_texts_of_two_words_are_learnt():
+    texts = ["good good", "bad bad"] * 12
     classifier = heedful.Classifier(
         encoder="bilstm:hidden_size=4", recipe="faithful:epochs=8", min_documents=1,
         optimizer="adam:learning_rate=0.05", batch_size=8,

@@ -5,6 +5,7 @@ import torch
 
 from heedful.model.build import build_model
 from heedful.terminal import Terminal
+from heedful.training.evaluate import Scores
 from heedful.training.fit import Epoch
 from heedful.training.progress import EpochLines
 from heedful.training.recipe import Phase
@@ -54,3 +55,28 @@ def test_a_long_epoch_says_how_far_it_is_where_there_is_no_terminal(clock):
 
 def test_a_short_epoch_is_one_line(clock):
     assert an_epoch(lines(clock), clock, 0.5) == ["epoch 2: loss 0.500 (6.0 s)"]
+
+
+def test_reading_before_the_first_epoch_is_counted_like_an_epoch(clock):
+    watcher = lines(clock)
+    watcher.begin_reading(40)
+    for _ in range(4):
+        clock.now += 5
+        watcher.advance(10)
+    watcher.end_reading()
+    assert watcher.console.file.getvalue().splitlines() == [
+        "reading the texts with the frozen encoder: 20 of 40 documents (50%), about 10 s left",
+        "reading the texts with the frozen encoder: 40 of 40 documents (100%), about 0 s left",
+    ]
+
+
+def test_a_line_names_every_score_that_chooses_the_best_epoch(clock):
+    model = build_model(Settings().model, 10, 2, seed=1)
+    phase = Phase(lambda model, batch, rng: torch.zeros(()), learns=[model], epochs=8)
+    dev, notes = Scores(50, 0.5, 0.82, (0.7, 0.9), 0.8), {"dev_accuracy_top_words": 0.78}
+    watcher = lines(clock)
+    watcher.begin_epoch(phase, 0, 120)
+    watcher.end_epoch(Epoch(1, 1, 0.5, dev, True, 2.0, notes=notes), model)
+    assert watcher.console.file.getvalue().splitlines() == [
+        "epoch 1: loss 0.500, dev accuracy 82.0%, from top words 78.0% (2.0 s)  best so far"
+    ]

@@ -6,7 +6,7 @@ from heedful.errors import percent
 from heedful.jobs.job import Tell
 from heedful.model.classifier import TextClassifier
 from heedful.runs import RunFolder
-from heedful.training.fit import Epoch, Watcher
+from heedful.training.fit import READING, Epoch, Watcher
 from heedful.training.recipe import Phase
 from heedful.training.settings import Settings
 from heedful.training.task import Task
@@ -36,6 +36,12 @@ class Telling(Watcher):
         """Say so first."""
         self.what = what
         self.score = ""
+
+    def begin_reading(self, documents: int) -> None:
+        """What a frozen encoder makes of the texts comes first."""
+        self.seen, self.total = 0, documents
+        self.words = ", ".join(filter(None, (self.what, READING)))
+        self.advance(0)
 
     def begin_epoch(self, phase: Phase, epoch: int, documents: int) -> None:
         """A new epoch."""

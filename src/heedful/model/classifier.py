@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from heedful.errors import ConfigError
 from heedful.interruption import check_interrupted
 from heedful.model.layers import Encoder
-from heedful.model.pretrained import PieceEmbedding
+from heedful.model.pretrained import PieceEmbedding, PretrainedEncoder
 from heedful.model.projections import Projection
 from heedful.text.batching import Batch
 
@@ -161,10 +161,23 @@ class AttentionClassifier(Attends):
         self.project = projection
         self.has_text_query = has_text_query
 
+    def forward(self, batch: Batch) -> Trace:
+        """Embed the words, then read them, unless what the encoder makes of them is known."""
+        known = batch.known
+        if known is None or known.by is not self.encoder or self.key_encoder is not None:
+            trace = super().forward(batch)
+            assert isinstance(trace, Trace)
+            return trace
+        assert isinstance(self.encoder, PretrainedEncoder)
+        hidden = self.encoder.of_states(known.states, batch.is_token)
+        return self._attended(self.embed(batch), hidden, batch.is_token)
+
     def read(self, embedded: Embedded, is_token: IsToken) -> Trace:
         """Everything after the embedding."""
+        return self._attended(embedded, self.encoder(embedded, is_token), is_token)
+
+    def _attended(self, embedded: Embedded, hidden: Hidden, is_token: IsToken) -> Trace:
         check_interrupted()
-        hidden = self.encoder(embedded, is_token)
         keys = self.key_encoder(embedded, is_token) if self.key_encoder is not None else hidden
         query = mean_over_tokens(keys, is_token) if self.has_text_query else None
         scores = self.alignment(keys, query)

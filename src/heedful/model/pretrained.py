@@ -180,13 +180,24 @@ class PretrainedEncoder(Encoder):
         """What came from the pretrained model."""
         return [*self.inner.parameters(), self.first, self.last]
 
+    @property
+    def is_frozen(self) -> bool:
+        """Whether what it reads stays the same however long it is trained."""
+        return not any(parameter.requires_grad for parameter in self.body)
+
     def forward(self, embedded: Embedded, is_token: IsToken) -> Hidden:
         """The states of words."""
+        return self.of_states(self.pooled(embedded, is_token), is_token)
+
+    def pooled(self, embedded: Embedded, is_token: IsToken) -> Float[Tensor, "batch tokens width"]:
+        """What the pretrained model makes of each word."""
         of_pieces, is_piece = self.read_pieces(embedded, is_token)
         if self.pooling == "first":
-            pooled = of_pieces[:, :, 0]
-        else:
-            pooled = of_pieces.sum(dim=2) / is_piece.sum(dim=2).clamp(min=1).unsqueeze(-1)
+            return of_pieces[:, :, 0]
+        return of_pieces.sum(dim=2) / is_piece.sum(dim=2).clamp(min=1).unsqueeze(-1)
+
+    def of_states(self, pooled: Float[Tensor, "batch tokens width"], is_token: IsToken) -> Hidden:
+        """The states of words from that: itself, or votes."""
         return pooled if self.vote is None else self.vote(pooled).tanh() * is_token.unsqueeze(-1)
 
     def read_pieces(

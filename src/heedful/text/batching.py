@@ -4,7 +4,7 @@ Documents of like length travel together, so little of a batch is padding, and n
 than `token_budget` tokens, padding included, however long its documents are.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,6 +21,14 @@ BATCHES_PER_POOL = 50  # in training, documents are sorted by length within this
 
 
 @dataclass(frozen=True)
+class KnownStates:
+    """What an encoder that learns nothing made of the words: the same in every epoch."""
+
+    states: Float[Tensor, "batch tokens states"]
+    by: object  # the encoder; no other one may use them
+
+
+@dataclass(frozen=True)
 class Batch:
     """Padded documents; `is_token` is True on real words."""
 
@@ -30,6 +38,7 @@ class Batch:
     example_weight: Float[Tensor, " batch"]  # how much each document counts in a loss
     indices: Int[ndarray, " batch"]  # where the documents stand in their corpus
     piece_ids: Int[Tensor, "batch tokens pieces"] | None = None  # for a pretrained encoder
+    known: KnownStates | None = None
 
     @property
     def pieces_per_word(self) -> int:
@@ -45,12 +54,18 @@ class Batch:
             labels=self.labels.to(device),
             example_weight=self.example_weight.to(device),
             piece_ids=None if self.piece_ids is None else self.piece_ids.to(device),
+            known=None
+            if self.known is None
+            else replace(self.known, states=self.known.states.to(device)),
         )
 
     def kept(
         self, document: Int[Tensor, " variants"], is_kept: Bool[Tensor, "variants tokens"]
     ) -> "Batch":
-        """Documents of the batch with only some of their words, which move up."""
+        """Documents of the batch with only some of their words, which move up.
+
+        Their states are not known: a state depends on the words around it.
+        """
         lengths = is_kept.sum(dim=1)
         longest = max(1, int(lengths.max())) if len(lengths) else 1
         row, source = is_kept.nonzero(as_tuple=True)
@@ -93,6 +108,7 @@ class Batches:
         self.batch_size = batch_size
         self.token_budget = token_budget
         self.device = device
+        self._known: KnownStates | None = None  # of all words end to end, one document
 
     def __len__(self) -> int:
         return len(self.documents)
@@ -105,6 +121,22 @@ class Batches:
         """Every document once, longest first, so that memory gives out at once or never."""
         order = np.argsort(-self.documents.lengths, kind="stable")
         return map(self._batch, self._fill(order))
+
+    def remember(
+        self, by: object, read: Callable[[Batch], Float[Tensor, "batch tokens states"]]
+    ) -> None:
+        """Let `read` read every document once; from here on batches bring what it found."""
+        found: Tensor | None = None
+        for batch in self.by_length():
+            states = read(batch)
+            if found is None:
+                found = states.new_empty(1, len(self.documents.token_ids), states.shape[-1])
+            lengths = self.documents.lengths[batch.indices]
+            columns = np.arange(states.shape[1])
+            places = self.documents.starts[batch.indices][:, None] + columns
+            places = torch.from_numpy(places[columns < lengths[:, None]]).to(states.device)
+            found[0, places] = states[batch.is_token]
+        self._known = None if found is None else KnownStates(found, by)
 
     def shuffled(self, rng: torch.Generator) -> Iterator[Batch]:
         """Every document once, in an order that `rng` decides."""
@@ -148,4 +180,13 @@ class Batches:
             indices=indices,
             piece_ids=None if pieces is None else torch.from_numpy(pieces),
         )
-        return batch if self.device.type == "cpu" else batch.to(self.device)
+        batch = batch if self.device.type == "cpu" else batch.to(self.device)
+        return batch if self._known is None else self._with_known(batch, places, self._known)
+
+    def _with_known(
+        self, batch: Batch, places: Int[ndarray, " words"], known: KnownStates
+    ) -> Batch:
+        of_all = known.states[0]
+        states = of_all.new_zeros(*batch.is_token.shape, of_all.shape[-1])
+        states[batch.is_token] = of_all[torch.from_numpy(places).to(of_all.device)]
+        return replace(batch, known=KnownStates(states, known.by))

@@ -28,6 +28,8 @@ from heedful.training.recipe import Material, Notes, Phase, Recipe
 from heedful.training.recipes import recipes
 
 SECONDS_BETWEEN_CHECKPOINTS = 5.0
+READING = "reading the texts with the frozen encoder"  # what comes before the first epoch
+COUNTED_TOO = "dev_accuracy_"  # among the notes of an epoch, then the name of what also chose it
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,12 @@ class Watcher:
 
     def turn_to(self, what: str) -> None:
         """What is trained from here on: the run itself (nothing) or the base that it needs."""
+
+    def begin_reading(self, documents: int) -> None:
+        """All documents are read once before the first epoch, with what does not change."""
+
+    def end_reading(self) -> None:
+        """They have been read."""
 
     def begin_epoch(self, phase: Phase, epoch: int, documents: int) -> None:
         """An epoch begins; it is counted from 0."""
@@ -210,7 +218,7 @@ class Stage:
         with self.average.in_place() if self.average else nullcontext():
             scores = evaluate(self.phase.scored or model, dev) if dev else None
             others = {name: evaluate(m, dev) for name, m in self.phase.counted_too.items() if dev}
-            notes |= {f"dev_accuracy_{name}": found.accuracy for name, found in others.items()}
+            notes |= {f"{COUNTED_TOO}{name}": found.accuracy for name, found in others.items()}
             notes |= self.phase.after_epoch()
             is_best = self._remember(mean_loss, [scores, *others.values()] if scores else [])
         seconds = round(time.monotonic() - started, 3)

@@ -8,7 +8,7 @@ from heedful.errors import percent
 from heedful.model.classifier import TextClassifier
 from heedful.progress import Clock, Completed, RegularLines
 from heedful.terminal import Terminal
-from heedful.training.fit import Epoch, Watcher
+from heedful.training.fit import COUNTED_TOO, READING, Epoch, Watcher
 from heedful.training.recipe import Phase
 from heedful.visible import one_line
 
@@ -41,10 +41,22 @@ class EpochLines(Watcher):
         """Say so before each line."""
         self.title = f"{what}, " if what else ""
 
+    def begin_reading(self, documents: int) -> None:
+        """A bar of its own, which leaves no line behind."""
+        self._begin(f"{self.title}{READING}", documents)
+
+    def end_reading(self) -> None:
+        """Remove it."""
+        self.progress.remove_task(self.bar)
+        self.lines.restart()
+
     def begin_epoch(self, phase: Phase, epoch: int, documents: int) -> None:
         """Start a bar."""
         name = f"{phase.name}, " if phase.name else ""
-        self.text = one_line(f"{self.title}{name}epoch {epoch + 1} of at most {phase.epochs}")
+        self._begin(f"{self.title}{name}epoch {epoch + 1} of at most {phase.epochs}", documents)
+
+    def _begin(self, text: str, documents: int) -> None:
+        self.text = one_line(text)
         self.bar = self.progress.add_task(self.text, total=documents)
         self.completed = Completed(documents, self.clock)
 
@@ -59,6 +71,12 @@ class EpochLines(Watcher):
         """Replace the bar by a line."""
         self.progress.remove_task(self.bar)
         dev = f", {self.score} {percent(epoch.dev.accuracy)}" if epoch.dev else ""
+        # What counts as much as the score in choosing the best epoch, or "best so far" is a riddle.
+        dev += "".join(
+            f", from {name.removeprefix(COUNTED_TOO).replace('_', ' ')} {percent(value)}"
+            for name, value in epoch.notes.items()
+            if name.startswith(COUNTED_TOO)
+        )
         best = "  best so far" if epoch.is_best else ""
         name = f"{epoch.name}, " if epoch.name else ""
         self._print(

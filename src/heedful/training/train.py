@@ -14,21 +14,23 @@ from typing import Any
 
 import numpy as np
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from heedful import runs, storage
 from heedful.errors import ConfigError, DataError, RunError
 from heedful.model.build import build_model
 from heedful.model.classifier import TextClassifier
 from heedful.model.encoders import Pretrained
-from heedful.model.pretrained import PretrainedSource
+from heedful.model.pretrained import PretrainedEncoder, PretrainedSource
 from heedful.runs import RunFolder
-from heedful.text.batching import Batches
+from heedful.text.batching import Batch, Batches
 from heedful.text.documents import fingerprints
 from heedful.text.token_classes import label_counts
 from heedful.text.tokenize import Tokenizer
 from heedful.text.vectors import WordVectors, read_vectors
 from heedful.text.vocabulary import SPECIAL_WORDS
-from heedful.training.evaluate import evaluate
+from heedful.training.evaluate import evaluate, evaluating
 from heedful.training.fit import Watcher, fit
 from heedful.training.recipe import Material, OnBase, Recipe
 from heedful.training.settings import Settings
@@ -40,6 +42,8 @@ from heedful.training.trained import (
     environment,
     read_settings,
 )
+
+STATES_AT_MOST = 2**30  # bytes; those of 10,000 short texts of a base-sized model take 0.6 GB
 
 
 def train(
@@ -119,11 +123,13 @@ def _train(
         folder.begin(configuration(settings, task.classes, task.describe()))
     if isinstance(recipe, OnBase) and material.base is None:
         material = replace(material, base=_train_base(task, settings, folder, device, watcher))
+    dev = _batches(task.dev, tokenizer, settings, target) if len(task.dev) else None
+    remember_states(model, [batches, *([dev] if dev else [])], watcher)
     history = fit(
         model,
         settings.training,
         material,
-        _batches(task.dev, tokenizer, settings, target) if len(task.dev) else None,
+        dev,
         keeper=folder,
         watcher=watcher,
     )
@@ -155,6 +161,36 @@ def _train(
     if folder is not None:
         trained.write(folder)
     return trained
+
+
+def remember_states(
+    model: TextClassifier, parts: Sequence[Batches], watcher: Watcher | None = None
+) -> None:
+    """Read documents once with a pretrained encoder that is frozen: every epoch finds the same.
+
+    All of them, in their own order and before the first epoch, so that a training that is resumed
+    learns from exactly the same numbers. States of long or many texts would not fit: those are
+    read whenever they are needed.
+    """
+    encoder = model.encoder
+    is_fixed = isinstance(encoder, PretrainedEncoder) and encoder.is_frozen
+    if not is_fixed or model.embedding.weight.requires_grad:
+        return
+    assert isinstance(encoder, PretrainedEncoder)
+    size = 4 * int(encoder.inner.config.hidden_size)
+    if size * sum(len(part.documents.token_ids) for part in parts) > STATES_AT_MOST:
+        return
+    watcher = watcher or Watcher()
+    watcher.begin_reading(sum(map(len, parts)))
+
+    def read(batch: Batch) -> Float[Tensor, "batch tokens states"]:
+        watcher.advance(len(batch.indices))
+        return encoder.pooled(model.embed(batch), batch.is_token)
+
+    with evaluating(model), torch.no_grad():
+        for part in parts:
+            part.remember(encoder, read)
+    watcher.end_reading()
 
 
 def _named_base(recipe: Recipe, task: Task, device: str) -> Trained | None:

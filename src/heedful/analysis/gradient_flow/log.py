@@ -47,6 +47,14 @@ class FlowLog(Watcher):
         """Pass on."""
         self.also.turn_to(what)
 
+    def begin_reading(self, documents: int) -> None:
+        """Pass on."""
+        self.also.begin_reading(documents)
+
+    def end_reading(self) -> None:
+        """Pass on."""
+        self.also.end_reading()
+
     def begin_epoch(self, phase: Phase, epoch: int, documents: int) -> None:
         """Pass on."""
         self.also.begin_epoch(phase, epoch, documents)

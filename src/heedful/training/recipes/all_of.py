@@ -51,6 +51,11 @@ class AllOf(Penalised):
         """What any of them needs."""
         return {name: value for part in self.parts for name, value in part.wants(given).items()}
 
+    def check(self, model: TextClassifier, material: Material) -> None:
+        """Whatever any of them refuses."""
+        for part in self.parts:
+            part.check(model, material)
+
     def prepare(self, model: TextClassifier, material: Material) -> nn.Module:
         """What each of them needs."""
         return nn.ModuleList(part.prepare(model, material) for part in self.parts)

@@ -112,6 +112,15 @@ class Faithful(Penalised):
         """Where to look is all that it teaches."""
         return True
 
+    def check(self, model: TextClassifier, material: Material) -> None:
+        """Refuse what attention cannot learn from."""
+        super().check(model, material)
+        if (material.documents.documents.lengths < 2).all():
+            raise ConfigError(
+                "faithful ranks the words of each text, and every training text has only one. "
+                "Give texts of several words, or use another recipe."
+            )
+
     def prepare(self, model: TextClassifier, material: Material) -> nn.Module:
         """The shares of the labels; says so if attention cannot learn."""
         attends = needs_attention(model, "faithful")
