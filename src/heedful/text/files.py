@@ -47,10 +47,7 @@ def read_rows(path: Path) -> NumberedRows:
             f"{path}: files of kind {suffix or 'without an ending'!r} cannot be read. "
             f"Expected one of {', '.join(READERS)} (also .gz)."
         )
-    try:
-        data = unpacked(path) if is_zipped else path.read_bytes()
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise DataError(f"{path} is not a whole gzip file: {error}.") from None
+    data = unpacked(path) if is_zipped else path.read_bytes()
     if not data.removeprefix(codecs.BOM_UTF8).strip():
         raise DataError(f"{path} is empty. Expected one document per row.")
     return READERS[suffix](data, path)
@@ -65,11 +62,14 @@ def unpacked(path: Path) -> bytes:
     """What a gzip file holds; one that unpacks to far more than text can is refused."""
     most = most_unpacked(path.stat().st_size)
     data = bytearray()
-    with gzip.open(path) as file:
-        while chunk := file.read(CHUNK):
-            data += chunk
-            if len(data) > most:
-                raise DataError(_too_large(path, most))
+    try:
+        with gzip.open(path) as file:
+            while chunk := file.read(CHUNK):
+                data += chunk
+                if len(data) > most:
+                    raise DataError(_too_large(path, most))
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise DataError(f"{path} is not a whole gzip file: {error}.") from None
     return bytes(data)
 
 
