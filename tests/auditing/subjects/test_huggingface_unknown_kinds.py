@@ -77,7 +77,7 @@ def test_attention_that_is_a_copy_has_no_gradient_and_is_not_read_by_one(subject
         "attention-x-gradient is left out: the attention that OwnForSequenceClassification shows "
         "is a copy, on which no logit depends"
     )
-    with pytest.raises(ConfigError, match="looks at gradients by attention weights, and the att"):
+    with pytest.raises(ConfigError, match="attention-x-gradient cannot be read: the att"):
         subjects_of(loaded, ["attention-x-gradient"])
 
 
