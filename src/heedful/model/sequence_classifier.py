@@ -158,7 +158,8 @@ class SequenceClassifier:
         if not len(texts):
             return []
         most = most_positions(self.model, self.tokenizer)
-        whole = [whole_characters(text) for text in texts]
+        end = only_end(self.model.config, self.tokenizer)
+        whole = [without_end(whole_characters(text), end) for text in texts]
         with _ONE_AT_A_TIME:
             found = self.tokenizer(whole, truncation=most is not None, max_length=most)
         taken = inspect.signature(self.model.forward).parameters
@@ -192,6 +193,16 @@ def _architectures(name: str, config: "PreTrainedConfig") -> list[str]:
             "list of names, as in config.json of a model that transformers saved."
         )
     return named
+
+
+def only_end(config: "PreTrainedConfig", tokenizer: "PreTrainedTokenizerBase") -> str:
+    """The token that must stand at the end of a text alone; none but for encoder-decoders."""
+    return str(tokenizer.eos_token or "") if getattr(config, "is_encoder_decoder", False) else ""
+
+
+def without_end(text: str, end: str) -> str:
+    """A text with blanks for the token that ends texts, so that nothing else moves."""
+    return text.replace(end, " " * len(end)) if end else text
 
 
 def _check_end(name: str, config: "PreTrainedConfig", tokenizer: "PreTrainedTokenizerBase") -> None:

@@ -12,6 +12,7 @@ from heedful.auditing.subjects.base import Decides
 from heedful.auditing.subjects.huggingface.loading import load_transformer, of_anything
 from heedful.auditing.subjects.huggingface.readings import subjects_of
 from heedful.errors import ConfigError
+from heedful.model.sequence_classifier import SequenceClassifier
 from tests.readouts.tiny import SPECIAL, WORDS, planted_documents, tiny_tokenizer
 
 SIZES = {
@@ -135,3 +136,15 @@ def test_a_tokenizer_that_ends_no_text_is_refused(pair):
     tokenizer.backend_tokenizer.post_processor = None
     with pytest.raises(ConfigError, match=r"by the token that ends a text \(number 3\)"):
         of_anything((pair[0], tokenizer))
+
+
+def test_the_token_that_ends_texts_is_a_blank_where_a_text_holds_it(subject, pair):
+    """transformers refuses texts with different numbers of it in one batch."""
+    odd, plain = "a good[SEP] film", "a good film"
+    predicted = subject.predict_texts([odd, plain, "bad"])
+    np.testing.assert_allclose(predicted[0], predicted[1], atol=1e-6)
+    reading = subject.read([odd, plain])
+    np.testing.assert_allclose(reading.weights[0], reading.weights[1], atol=1e-6)
+    assert reading.offsets[0].tolist() == [[0, 1], [2, 6], [12, 16]]
+    found = SequenceClassifier.of_pair(*pair).probabilities([odd, plain, "bad"])
+    np.testing.assert_allclose(found, predicted, atol=1e-5)

@@ -28,6 +28,7 @@ from heedful.model.digest import weights_digest
 from heedful.model.precision import Precision, Rounded
 from heedful.model.pretrained import most_positions
 from heedful.model.randomised import randomised
+from heedful.model.sequence_classifier import only_end
 from heedful.readouts import Attended, Readout
 
 SAME = 1e-4  # probabilities that differ by less are equal but for rounding
@@ -52,7 +53,8 @@ class TransformerModel(ModelPasses):
             name for name in ("input_ids", "attention_mask", "token_type_ids") if name in taken
         ]
         most = most_positions(model, tokenizer)
-        super().__init__(model, PieceCutter(tokenizer, most, names, long_texts, around))
+        end = only_end(model.config, tokenizer)
+        super().__init__(model, PieceCutter(tokenizer, most, names, long_texts, around, end))
         self.precision = precision
         gains = model.device.type == "cuda" and model.dtype == torch.float32
         self.rounded = Rounded(is_wanted=gains and precision == "auto")
