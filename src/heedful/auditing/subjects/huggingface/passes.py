@@ -243,7 +243,8 @@ class ModelPasses:
 
         def of_output(module: nn.Module, inputs: Any, output: Tensor) -> Tensor:
             # A decoder that classifies reads the text once more, one position later.
-            if encoded and torch.equal(output[:, 1:], encoded[0][:, :-1]):
+            again = self.is_encoder_decoder and bool(encoded)
+            if again and torch.equal(output[:, 1:], encoded[0][:, :-1]):
                 return torch.cat([output[:, :1], seen[0][:, :-1]], dim=1)
             encoded.append(output)
             return asking(output)
