@@ -104,6 +104,7 @@ BAD = {
     "every text has only one word": (None, one_word),
     "no such file or folder: nowhere.csv": (None, lambda: "nowhere.csv"),
     "expected hf:FOLDER_OR_NAME of a Hugging Face model, not 'planted'": (lambda: "planted", None),
+    "prompted decoders cannot be healed (hf-prompt:x)": (lambda: "hf-prompt:x", None),
 }
 
 

@@ -36,6 +36,7 @@ from heedful.web.server import Server
         (["empty", "--device", "tpu"], "no device named 'tpu'. Known: auto, cpu, cuda"),
         (["empty", "--cores", "0"], "--cores should be at least 1, not 0."),
         ([], "Missing argument"),
+        (["hf-prompt:some/model"], "prompted decoders cannot be served (hf-prompt:some/model)."),
     ],
 )
 def test_what_cannot_be_served_is_refused_in_a_sentence(heedful, tmp_path, arguments, sentence):

@@ -411,7 +411,7 @@ def test_a_model_that_writes_text_is_refused(tmp_path, folder):
     shutil.copytree(folder, tmp_path / "gpt")
     config = GPT2Config(n_layer=1, n_head=1, n_embd=4, is_decoder=True).to_dict()
     (tmp_path / "gpt" / "config.json").write_text(json.dumps(config))
-    with pytest.raises(ConfigError, match="generates text"):
+    with pytest.raises(ConfigError, match="is a decoder or has one"):
         PretrainedSource.load(str(tmp_path / "gpt"))
 
 

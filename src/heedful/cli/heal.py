@@ -57,12 +57,14 @@ def heal(
     from heedful.cli import show
     from heedful.cli.parsing import settings_from
     from heedful.errors import UsageError
-    from heedful.model.hub import HF, quieten
+    from heedful.model.hub import HF, HF_PROMPT, quieten
     from heedful.runs import RunFolder
     from heedful.training.heal import Healing, Patient, heal_settings
     from heedful.training.task import find_corpus
     from heedful.training.trained import Trained, choose_device
 
+    if model.startswith(HF_PROMPT):
+        raise UsageError(f"prompted decoders cannot be healed ({model}); classifiers (hf:) can.")
     if not model.startswith(HF):
         raise UsageError(f"expected {HF}FOLDER_OR_NAME of a Hugging Face model, not {model!r}.")
     read_with = {"text": text, "label": label, "data_dir": data_dir}

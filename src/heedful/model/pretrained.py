@@ -266,7 +266,7 @@ def _check_kind(name: str, config: Any) -> None:
     """An encoder that reads one row of pieces."""
     if config.is_encoder_decoder or getattr(config, "is_decoder", False):
         raise ConfigError(
-            f"{name} generates text ({config.model_type}). Expected a BERT-like encoder."
+            f"{name} is a decoder or has one ({config.model_type}). Expected a BERT-like encoder."
         )
     if config.model_type in UNREAD:
         raise ConfigError(

@@ -83,6 +83,7 @@ class SequenceClassifier:
             raise ConfigError(
                 "a Hugging Face model needs its tokenizer: give it as `tokenizer`, or give a pair."
             )
+        _check_end(name, model.config, tokenizer)
         rows = int(cast(Tensor, model.get_input_embeddings().weight).shape[0])
         if len(tokenizer) > rows:
             raise ConfigError(
@@ -157,7 +158,8 @@ class SequenceClassifier:
         if not len(texts):
             return []
         most = most_positions(self.model, self.tokenizer)
-        whole = [whole_characters(text) for text in texts]
+        end = only_end(self.model.config, self.tokenizer)
+        whole = [without_end(whole_characters(text), end) for text in texts]
         with _ONE_AT_A_TIME:
             found = self.tokenizer(whole, truncation=most is not None, max_length=most)
         taken = inspect.signature(self.model.forward).parameters
@@ -193,6 +195,26 @@ def _architectures(name: str, config: "PreTrainedConfig") -> list[str]:
     return named
 
 
+def only_end(config: "PreTrainedConfig", tokenizer: "PreTrainedTokenizerBase") -> str:
+    """The token that must stand at the end of a text alone; none but for encoder-decoders."""
+    return str(tokenizer.eos_token or "") if getattr(config, "is_encoder_decoder", False) else ""
+
+
+def without_end(text: str, end: str) -> str:
+    """A text with blanks for the token that ends texts, so that nothing else moves."""
+    return text.replace(end, " " * len(end)) if end else text
+
+
+def _check_end(name: str, config: "PreTrainedConfig", tokenizer: "PreTrainedTokenizerBase") -> None:
+    """An encoder-decoder classifies by the state of the token that ends a text."""
+    end = getattr(config, "eos_token_id", None)
+    if getattr(config, "is_encoder_decoder", False) and end not in tokenizer("a")["input_ids"]:
+        raise ConfigError(
+            f"{name} classifies by the token that ends a text (number {end}), and its tokenizer "
+            "adds none. Expected the tokenizer that it was trained with."
+        )
+
+
 def check_kind(name: str, config: "PreTrainedConfig", kind: str | None = None) -> None:
     """A sequence classifier with two classes or more, of which each text has one."""
     kinds = [kind] if kind else _architectures(name, config)
@@ -205,11 +227,6 @@ def check_kind(name: str, config: "PreTrainedConfig", kind: str | None = None) -
         raise ConfigError(
             f"{name} is a {kinds[0]}, without a classifier on top. Expected a model for sequence "
             "classification, fine-tuned and saved as one."
-        )
-    if getattr(config, "is_encoder_decoder", False):
-        raise ConfigError(
-            f"{name} is an encoder-decoder model ({config.model_type}), which is not supported: "
-            "it is not defined which of its attentions to show. Expected an encoder or a decoder."
         )
     if config.problem_type == "multi_label_classification":
         raise ConfigError(

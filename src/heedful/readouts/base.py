@@ -46,6 +46,7 @@ class Readout(ABC):
 
     needs_values: ClassVar[bool] = False
     needs_gradients: ClassVar[bool] = False
+    follows_layers: ClassVar[bool] = False  # needs a layer to attend to the layer before it
 
     @abstractmethod
     def __call__(self, attended: Attended) -> PositionWeights:

@@ -20,6 +20,7 @@ class Rollout(OfEveryLayer):
     The row that the classifier reads. `residual` is the share that passes a layer unchanged.
     """
 
+    follows_layers = True
     residual: float = 0.5
 
     def __post_init__(self) -> None:

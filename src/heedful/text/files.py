@@ -50,10 +50,7 @@ def read_rows(path: Path) -> NumberedRows:
         )
     if suffix == ".parquet" and not is_zipped and path.stat().st_size > CHUNK:
         return _rows_of_parquet(path, path.stat().st_size, path)  # never held whole
-    try:
-        data = unpacked(path) if is_zipped else path.read_bytes()
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise DataError(f"{path} is not a whole gzip file: {error}.") from None
+    data = unpacked(path) if is_zipped else path.read_bytes()
     if not data.removeprefix(codecs.BOM_UTF8).strip():
         raise DataError(f"{path} is empty. Expected one document per row.")
     return READERS[suffix](data, path)
@@ -68,11 +65,14 @@ def unpacked(path: Path) -> bytes:
     """What a gzip file holds; one that unpacks to far more than text can is refused."""
     most = most_unpacked(path.stat().st_size)
     data = bytearray()
-    with gzip.open(path) as file:
-        while chunk := file.read(CHUNK):
-            data += chunk
-            if len(data) > most:
-                raise DataError(_too_large(path, most))
+    try:
+        with gzip.open(path) as file:
+            while chunk := file.read(CHUNK):
+                data += chunk
+                if len(data) > most:
+                    raise DataError(_too_large(path, most))
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise DataError(f"{path} is not a whole gzip file: {error}.") from None
     return bytes(data)
 
 

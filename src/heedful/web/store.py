@@ -15,7 +15,7 @@ from heedful import runs
 from heedful.auditing.results import Audit
 from heedful.auditing.subjects.huggingface.windows import LongTexts
 from heedful.errors import RunError, UnknownName, UsageError, counted, nearest
-from heedful.model.hub import HF
+from heedful.model.hub import HF, HF_PROMPT
 from heedful.runs import RunFolder
 from heedful.training.trained import Trained
 from heedful.web.models import RunModel, ServedModel
@@ -156,6 +156,11 @@ class Store:
 
         A folder that was named itself and cannot be read is an error if no other can.
         """
+        if prompted := next((p for p in map(str, paths) if p.startswith(HF_PROMPT)), None):
+            raise UsageError(
+                f"prompted decoders cannot be served ({prompted}). Use `heedful audit`, `explain` "
+                "or `predict`, which take --template and --label-words."
+            )
         others = list(dict.fromkeys(str(p) for p in paths if str(p).startswith(HF)))
         folders = [Path(path) for path in paths if not str(path).startswith(HF)]
         if readouts and not others:

@@ -166,7 +166,9 @@ def test_an_architecture_that_ignores_other_attention_is_only_read():
     assert not isinstance(subject, Decides)
     for question in ("decisive", "exclusive"):
         assert "DebertaV2ForSequenceClassification ignores attention" in subject.refuses(question)
-    with pytest.raises(ConfigError, match="value-norm looks at the values"):
+    with pytest.raises(
+        ConfigError, match="value-norm cannot be read: the model does not show the values"
+    ):
         subject_of(model, readouts.make("value-norm"), CLASSES)
     loaded = LoadedTransformer("tiny", model, CLASSES)
     names, notes = subjects_of(loaded, None)

@@ -12,7 +12,10 @@ import numpy as np
 from heedful.errors import DataError, UsageError, misfits_named
 from heedful.importance.attributions.base import Attributions, ScoredText
 from heedful.importance.attributions.formats import AttributionFormat, Row, formats
-from heedful.text.files import decode, read_rows
+from heedful.text.files import decode, read_rows, unpacked
+
+JSON = (".json", ".json.gz")
+GZIP = b"\x1f\x8b"  # how a gzip file begins, whatever it is called
 
 
 def read_attributions(given: object) -> list[Attributions]:
@@ -61,12 +64,14 @@ def _of_file(path: Path) -> Iterator[ScoredText]:
 
 
 def _rows(path: Path) -> Iterator[tuple[int, Row]]:
-    ending = path.suffix.lower()
-    if not path.is_file() or ending not in (".json", ".npz"):
+    name = path.name.lower()
+    if not path.is_file() or not name.endswith((*JSON, ".npz")):
         return iter(read_rows(path))
-    if ending == ".json":
+    if name.endswith(JSON):
+        with path.open("rb") as file:
+            is_zipped = file.read(len(GZIP)) == GZIP
         try:
-            whole = json.loads(decode(path.read_bytes(), path))
+            whole = json.loads(decode(unpacked(path) if is_zipped else path.read_bytes(), path))
         except ValueError:
             return iter(read_rows(path))  # objects in lines, or a refusal that names the line
         return iter(enumerate(whole if isinstance(whole, list) else [whole], start=1))

@@ -12,7 +12,11 @@ from heedful import runs
 from heedful.auditing.plain_words import PlainWords, in_plain_words, several_in_plain_words
 from heedful.auditing.results import Audit, Table, plain
 from heedful.auditing.subjects.huggingface.loading import LoadedTransformer
-from heedful.auditing.subjects.huggingface.subject import TransformerSubject, subject_of
+from heedful.auditing.subjects.huggingface.subject import (
+    TransformerSubject,
+    subject_of,
+    why_not_read,
+)
 from heedful.errors import counted, missing_packages_named
 from heedful.readouts import Readout, readouts
 from heedful.readouts.single_rows import OneHead
@@ -143,21 +147,11 @@ def subjects_of(
 ) -> tuple[dict[str, TransformerSubject], list[str]]:
     """A subject per reading, and notes on usual readings that the model does not allow."""
     chosen = [readouts.make(one) for one in wanted or readouts.audited]
-    notes = []
-    if not wanted and loaded.model.why_fixed:
-        notes = [
-            f"{_name(readout)} is left out: the model does not show the values that it attends to"
-            for readout in chosen
-            if readout.needs_values
-        ]
-        chosen = [readout for readout in chosen if not readout.needs_values]
-    if not wanted and loaded.model.why_no_slopes:
-        notes += [
-            f"{_name(readout)} is left out: {loaded.model.why_no_slopes}"
-            for readout in chosen
-            if readout.needs_gradients
-        ]
-        chosen = [readout for readout in chosen if not readout.needs_gradients]
+    if wanted:
+        return {_name(r): subject_of(loaded.model, r, loaded.classes) for r in chosen}, []
+    refusals = {_name(readout): why_not_read(loaded.model, readout) for readout in chosen}
+    notes = [f"{name} is left out: {why}" for name, why in refusals.items() if why]
+    chosen = [readout for readout in chosen if not refusals[_name(readout)]]
     return {_name(r): subject_of(loaded.model, r, loaded.classes) for r in chosen}, notes
 
 

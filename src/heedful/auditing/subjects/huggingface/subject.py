@@ -45,6 +45,7 @@ REFUSED = {
     "needed": NOTHING_TRAINED,
     "stable": NOTHING_TRAINED,
 }
+CROSSING = "attention is that of the decoder to the text (cross-attention), at the end of the text"
 GIVEN = frozenset({Need.DELETIONS, Need.TEXTS})
 
 
@@ -55,17 +56,8 @@ class TransformerSubject(Subject):
     architecture = "transformer"
 
     def __init__(self, model: TransformerModel, readout: Readout, classes: Sequence[Label]) -> None:
-        if readout.needs_values and model.why_fixed:
-            raise ConfigError(
-                f"{readouts.name_of(readout)} needs the values that are attended to, and "
-                f"{type(model.model).__name__} does not return them."
-            )
-        if readout.needs_gradients and model.why_no_slopes:
-            raise ConfigError(
-                f"{readouts.name_of(readout)} needs gradients with respect to attention weights, "
-                "and "
-                f"{model.why_no_slopes}."
-            )
+        if why := why_not_read(model, readout):
+            raise ConfigError(f"{readouts.name_of(readout)} cannot be read: {why}.")
         readout.layers(model.layers), readout.heads(model.heads)  # refuse what it has not
         self.model = model
         self.readout = readout
@@ -94,6 +86,7 @@ class TransformerSubject(Subject):
         why_not, no_layers = self.model.why_not_decomposed, self.model.why_no_layers
         return (
             *((plain,) if is_plain else ()),
+            *((CROSSING,) if self.model.is_encoder_decoder else ()),
             *((f"gradients are not available: {no_gradients}",) if no_gradients else ()),
             *((f"decomposition is not available: {why_not}",) if why_not else ()),
             *((f"readings of its layers are not available: {no_layers}",) if no_layers else ()),
@@ -265,6 +258,15 @@ class Masking(Judge):
             for row, kept in zip(document.tolist(), is_kept, strict=True)
         ]
         return self.model.probabilities_of_pieces(hidden)
+
+
+def why_not_read(model: TransformerModel, readout: Readout) -> str:
+    """Why a model's attention cannot be read in some way; nothing if it can."""
+    if readout.needs_values and model.why_fixed:
+        return "the model does not show the values that it attends to"
+    if readout.needs_gradients and model.why_no_slopes:
+        return model.why_no_slopes
+    return model.why_no_flow if readout.follows_layers else ""
 
 
 def subject_of(

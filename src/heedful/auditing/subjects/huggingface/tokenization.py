@@ -23,6 +23,7 @@ from heedful.auditing.subjects.huggingface.windows import (
     windows,
 )
 from heedful.errors import ConfigError
+from heedful.model.sequence_classifier import without_end
 from heedful.readouts.pooling import SPECIAL, shares_of_words, sum_over_pieces
 from heedful.text.documents import only_words, whole_characters
 from heedful.text.tokenize import WORD
@@ -135,6 +136,7 @@ class PieceCutter:
         names: Sequence[str],
         long_texts: LongTexts = "cut",
         around: tuple[str, str] = ("", ""),
+        end: str = "",
     ) -> None:
         if not getattr(tokenizer, "is_fast", False):
             raise ConfigError(
@@ -153,6 +155,7 @@ class PieceCutter:
         self.names = tuple(names)
         self.long_texts = long_texts
         self.around = around  # what stands before and behind every text
+        self.end = end  # a token that may only end a text; elsewhere it is read as blanks
 
     @property
     def limit(self) -> str:
@@ -181,7 +184,7 @@ class PieceCutter:
         limit = {"truncation": True, "max_length": self.most} if is_plain and self.most else {}
         written = [whole_characters(text) for text in texts]
         found = self.tokenizer(
-            [f"{before}{text}{behind}" for text in written],
+            [f"{before}{without_end(text, self.end)}{behind}" for text in written],
             return_offsets_mapping=with_offsets or not is_plain,
             return_attention_mask=True,
             verbose=False,  # about texts that are too long: they are taken care of here

@@ -109,10 +109,11 @@ def _array(value: Any, where: str) -> Float[ndarray, "..."]:
         value = value.get("__ndarray__")
     if not isinstance(value, str):
         return as_numbers(value, where)
-    from safetensors.numpy import load
+    from safetensors.torch import load  # numpy has no numbers of 8 bits
 
     try:
-        return as_numbers(load(base64.b64decode(value, validate=True))[TENSOR], where)
+        found = load(base64.b64decode(value, validate=True))[TENSOR]
+        return as_numbers(found.double().numpy(), where)
     except Exception as error:  # noqa: BLE001  # safetensors raises its own, from another language
         raise DataError(f"{where}: its scores cannot be read ({error!s:.80}).") from None
 
