@@ -185,7 +185,7 @@ def test_what_cannot_be_compared_is_refused_in_a_sentence(planted):
         analyses.make("agreement:measures=attention+leave-one-outt")
     with pytest.raises(ConfigError, match="two measures are called 'random'"):
         Agreement(measures=("random", "random"))
-    with pytest.raises(ConfigError, match="give one"):
+    with pytest.raises(ConfigError, match="give at least one"):
         Agreement(measures=())
     with pytest.raises(ConfigError, match="most_words should be at least 5, not 4"):
         Agreement(fewest_words=5, most_words=4)

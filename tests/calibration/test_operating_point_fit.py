@@ -87,7 +87,7 @@ def test_a_test_that_measures_no_dose_is_reported_however_well_it_separates():
     assert test.separation.cut == pytest.approx(0.45)
     assert not test.is_judged
     assert test.point.cut is None
-    assert test.note.startswith("evidence beside the judged tests")
+    assert test.note == "evidence only"
 
 
 def test_a_dosed_test_without_enough_doses_says_so():

@@ -283,7 +283,7 @@ BAD = {
     ),
     "the documents have bad, good, the model one, two, three": other_labels,
     "the weights in pickled are pickled": pickled,
-    "the model shows no attention": no_attention,
+    "the model returns no attention": no_attention,
     "one number per text. Expected two classes": lambda: save("Bert", "line", num_labels=1),
     "is a multi-label classifier": lambda: save(
         "Bert", "many", problem_type="multi_label_classification"

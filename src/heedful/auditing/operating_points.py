@@ -23,12 +23,6 @@ READABLE = (1, 2)
 FILE_NAME = "operating_points.json"
 # Doses; of the first a user may tolerate more or less.
 FALSE_DOCUMENTS, BYPASS, WRITTEN_CHOICE = "false-documents", "bypass", "written-choice"
-# A note of earlier calibrations, which saved audits carry too, and how it is put today.
-REWORDED = {
-    "evidence beside the judged tests: its score is not a share that can be tolerated": (
-        "evidence only"
-    )
-}
 NOT_CALIBRATED = "not calibrated"
 NOT_FOR_THIS_KIND = "not for this kind of model"
 READ_ON = "docs/calibration.md"
@@ -111,7 +105,7 @@ class OperatingPoint:
             if self.dose and self.tolerated is not None:
                 return f"{at}: judged by its dose curve on models with a known answer"
             return f"{at}{' · ' if self.rates else ': '}{self.known}"
-        note = NOT_FOR_THIS_KIND if self.is_judged else REWORDED.get(self.note, self.note)
+        note = NOT_FOR_THIS_KIND if self.is_judged else self.note
         if self.rates and note:
             return f"not judged: {note} · {self._rates()}"
         return f"not judged{' · ' if self.rates else ': '}{self.known}"

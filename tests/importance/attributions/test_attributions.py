@@ -189,7 +189,9 @@ def test_a_text_of_signs_that_no_score_stands_on_has_zeros_and_is_noted():
 
 def test_scores_that_stand_nowhere_in_any_text_are_refused_before_anything_is_measured():
     (found,) = read_attributions([{"text": TEXT, "words": ["[CLS]"], "scores": [1.0]}])
-    with pytest.raises(DataError, match="no score of attributions stands on any word"):
+    with pytest.raises(
+        DataError, match="no score of attributions belongs to a word of any document"
+    ):
         found.check([TEXT])
 
 

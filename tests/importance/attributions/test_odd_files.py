@@ -105,7 +105,7 @@ def test_an_export_for_eraser_keeps_the_documents_that_are_there():
     lines = Path("docs.jsonl").read_text().splitlines()
     write_attributions([scored("a b"), scored("c")], "mine.jsonl", "eraser")  # the same again
     assert Path("docs.jsonl").read_text().splitlines() == lines
-    with pytest.raises(UsageError, match=r"docs\.jsonl holds the texts"):
+    with pytest.raises(UsageError, match=r"docs\.jsonl holds ERASER's texts"):
         write_attributions([scored("a b")], "docs.jsonl", "eraser")
 
 
