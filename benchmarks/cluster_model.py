@@ -9,7 +9,7 @@
 2. *Check*: the same groups as jobs that sleep, done by the real scheduler with 1 and 2 workers, and
    with 2 of which one is killed; beside it what the simulation says. Sleeping needs no processor,
    so other work on the machine does not blur it.
-3. *Forecast*: groups drawn from the measured ones. What is assumed stands in docs/scale.md.
+3. *Forecast*: groups drawn from the measured ones. docs/scale.md lists the assumptions.
 """
 
 import argparse
@@ -95,7 +95,7 @@ def measured_tasks(run: str, data: str, documents: int, sampled: int) -> tuple[T
 
 
 def loading(run: str, data: str, documents: int) -> float:
-    """What a share of an audit of so many documents does before its first group."""
+    """What a share of an audit of this many documents does before its first group."""
     trained = Trained.load(run, "cpu")
     found, words = documents_to_audit(data, None, None, None)
     found = trained.with_own_labels(found).take(range(documents))

@@ -64,7 +64,7 @@ def simulate(
     deaths: Mapping[int, Sequence[float]] | None = None,
     slowness: Mapping[int, float] | None = None,
 ) -> Simulated:
-    """The shares' groups, in seconds, measured by so many workers.
+    """The shares' groups, in seconds, measured with this number of workers.
 
     `deaths` are the times at which each worker dies, `slowness` by how much one takes longer.
     """

@@ -2,7 +2,7 @@
 
     python benchmarks/parquet_memory.py [--rows 400000] [--words 30] [--other 400]
 
-A file of made-up documents with a label and another column of so many characters, which nobody
+A file of made-up documents with a label and another column of the given width, which nobody
 needs. It is written and read in processes of their own; resident set, MB.
 """
 

@@ -199,7 +199,7 @@ def _saved_rows(path: Path) -> NumberedRows:
 
 
 def _rows_of_batches(batches: Iterator["RecordBatch"], path: Path) -> NumberedRows:
-    """The rows of one batch after the other: no more than one stands in memory."""
+    """The rows, batch by batch: only one batch is in memory at a time."""
     before = 0
     for batch in batches:
         yield from _arrow_rows(batch, path, before)
