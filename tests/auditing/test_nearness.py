@@ -74,11 +74,15 @@ def test_multiplying_all_logits_changes_no_score(mixed):
 def test_what_makes_a_picture_false_makes_its_score_0():
     hides = a_subject(POINTS, lambda word: 0.01 if word == "great" else 1.0)
     found = near(hides, "one great two three")
-    assert found.misses_words.tolist() == [True]
+    assert found.defects.misses_words.tolist() == [True]
     assert found.score.tolist() == [0.0]
     opposes = a_subject(POINTS, lambda word: 5.0 if word == "bad" else 1.0)
     found = near(opposes, "great good bad")
-    assert found.shows_the_other_side.tolist() == [True]
+    assert found.defects.shows_the_other_side.tolist() == [True]
+    assert found.score.tolist() == [0.0]
+    idles = a_subject(POINTS, lambda word: 9.0 if word == "one" else 1.0)
+    found = near(idles, "one two great three")
+    assert found.defects.leads_with_idle_words.tolist() == [True]
     assert found.score.tolist() == [0.0]
 
 

@@ -12,6 +12,7 @@ from heedful.auditing.results import Audit
 from heedful.auditing.subjects.classifier import ClassifierSubject
 from heedful.auditing.subjects.function import PlainSubject
 from heedful.auditing.withholding import (
+    IDLE,
     MISSES,
     OTHER_SIDE,
     SILENT,
@@ -32,7 +33,7 @@ MAY = "A false picture is shown for at most 5% of texts like those audited."
 
 def weight(word):
     """Of the words that matter it hides one, and shows one that speaks against too much."""
-    return {"hidden": 0.001, "bad": 9.0, "loud": 9.0}.get(
+    return {"hidden": 0.001, "bad": 9.0, "loud": 9.0, "fairly": 2.5}.get(
         word, max(abs(POINTS.get(word, 0.0)), 0.01)
     )
 
@@ -74,6 +75,7 @@ def test_documents_of_the_audit_are_shown_where_their_picture_is_true(audited, w
         ("a great thing", True, MAY),
         ("hidden thing or two", False, MISSES),
         ("bad but great great", False, OTHER_SIDE),
+        ("a loud great thing", False, IDLE),
         ("nothing here", False, SILENT),
     ],
 )
@@ -86,11 +88,11 @@ def test_a_low_score_is_a_reason_with_its_numbers(audited):
     rule = replace(audited.single_texts(), threshold=0.9)
     by_score = Withholding.by_audit(audited, subject()).reasons[0]
     strict = Withholding(subject(), (replace(by_score, rule=rule),))
-    (found,) = strict.decide(["loud great one two three"])
-    # Without one, two and three words attention makes 0, 1 and 1 of the fall, the best 1, 1 and 1.
+    (found,) = strict.decide(["fairly great good one two three"])
+    # Without one, two and three words attention makes 0, 2/3 and 1 of the fall, the best 2/3, 1, 1.
     assert not found.is_shown
     assert found.why == (
-        "The words with the most weight matter 67% as much as the best words; the rule requires "
+        "The words with the most weight matter 63% as much as the best words; the rule requires "
         "more than 90%."
     )
 

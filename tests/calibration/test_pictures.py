@@ -103,10 +103,18 @@ def ordered_words(subject, documents):
     ]
 
 
-def test_a_few_other_words_stand_above_the_evidence():
-    for words in ordered_words(shown(false_share=1.0, wrong="above"), DOCUMENTS):
+@pytest.mark.parametrize("count", [4, 1])
+def test_a_few_other_words_stand_above_the_evidence(count):
+    subject = shown(false_share=1.0, wrong="above", words_above=count)
+    for words in ordered_words(subject, DOCUMENTS):
         is_evidence = [word.startswith(LABELS) for word in words]
-        assert is_evidence[:7] == [False] * 4 + [True, True] + [False]
+        assert is_evidence[: count + 3] == [False] * count + [True, True] + [False]
+
+
+def test_a_picture_with_one_idle_word_above_the_evidence_is_false():
+    subject = shown(false_share=0.4, wrong="above", words_above=1)
+    share = 1 - is_false(subject).mean()
+    assert score(subject, "telling", "true pictures") == pytest.approx(share, abs=0.02)
 
 
 def test_a_picture_of_neighbours_shows_no_evidence():

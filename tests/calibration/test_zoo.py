@@ -6,6 +6,7 @@ import pytest
 
 from heedful.auditing.audit_tests import DOSES
 from heedful.auditing.questions import audit_tests, questions
+from heedful.auditing.verdict import DECIDING, VETOING
 from heedful.calibration.built import BuiltModel
 from heedful.calibration.calibrate import cells_of_zoo
 from heedful.calibration.pictures import Picture
@@ -67,6 +68,11 @@ def test_seeds_multiply_the_models_and_only_the_first_is_deep():
     once, twice = list(ZOO.members(1)), list(ZOO.members(2))
     assert len(twice) == 2 * len(once)
     assert sum(member.is_deep for member in twice) == sum(member.is_deep for member in once)
+
+
+def test_models_of_further_seeds_are_asked_what_the_verdict_rests_on():
+    assert "ask" not in ZOO.audit_of(ZOO.first_seed)
+    assert set(ZOO.audit_of(ZOO.first_seed + 1)["ask"]) == {*DECIDING, *VETOING}
 
 
 def test_the_quick_zoo_has_honest_and_lying_models_in_both_halves_and_none_is_deep():

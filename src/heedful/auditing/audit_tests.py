@@ -14,7 +14,7 @@ from heedful.auditing.operating_points import BYPASS, FALSE_DOCUMENTS, WRITTEN_C
 DOSES = {
     FALSE_DOCUMENTS: ("documents with a false picture", 0.15),
     BYPASS: ("the decision, in log-odds, that reaches the output past the weights", 0.45),
-    WRITTEN_CHOICE: ("documents whose top word is chosen to say the label", 0.5),
+    WRITTEN_CHOICE: ("documents whose top word is chosen to say the label", 0.3),
 }
 
 

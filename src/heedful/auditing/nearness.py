@@ -4,8 +4,8 @@
 
 It is what `heedful.auditing.pictures` measures, without random rankings and greedy erasure, so a
 single text can afford it. 1: no cheap ranking finds words that matter more. 0: the words with the
-most weight do not matter, words that decide are hardly shown, most of the weight speaks against
-the decision, or no words carry it at all.
+most weight do not matter, the picture has one of the defects of `heedful.auditing.defects`, or no
+words carry the decision at all.
 """
 
 from collections.abc import Mapping
@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Bool
 from numpy import ndarray
 
+from heedful.auditing.defects import Defects, find_defects
 from heedful.auditing.pictures import (
     ALONE,
     ATTENTION,
@@ -24,9 +25,7 @@ from heedful.auditing.pictures import (
     Steps,
     cheap_rankings,
     largest_falls,
-    misses_words,
     numbers_of,
-    shows_the_other_side,
 )
 from heedful.auditing.results import Column
 from heedful.auditing.subjects.base import Judge, Reading
@@ -41,8 +40,7 @@ class Nearness:
 
     score: Column  # 0 to 1
     is_silent: Bool[ndarray, " documents"]  # no words carry the decision
-    misses_words: Bool[ndarray, " documents"]
-    shows_the_other_side: Bool[ndarray, " documents"]
+    defects: Defects
 
 
 def nearness(
@@ -56,12 +54,11 @@ def nearness(
     cheap = {name: falls[name] for name in CHEAP}
     deleting = Deleting(numbers, np.max(list(cheap.values()), axis=0))
     fall, best = deleting.mean(cheap[ATTENTION]), deleting.mean(deleting.best)
-    is_silent = deleting.is_silent(effects.whole - effects.lost_at)
-    misses = misses_words(judge, reading, reading.weights, effects)
-    opposes = shows_the_other_side(reading.weights, effects)
-    is_scored = ~(is_silent | misses | opposes) & (best > 0)
+    is_silent = deleting.is_silent(effects.margin)
+    defects = find_defects(judge, reading, reading.weights, effects)
+    is_scored = ~(is_silent | defects.any) & (best > 0)
     score = np.divide(fall, best, out=np.zeros_like(fall), where=is_scored)
-    return Nearness(np.clip(score, 0.0, 1.0), is_silent, misses, opposes)
+    return Nearness(np.clip(score, 0.0, 1.0), is_silent, defects)
 
 
 def nearness_of(judge: Judge, reading: Reading, shares: tuple[float, ...]) -> Nearness:

@@ -19,6 +19,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
+from heedful.auditing.defects import TIED, find_defects, is_lost_with, shown_words
 from heedful.auditing.metrics.log_odds import log_odds
 from heedful.auditing.metrics.top import top_k
 from heedful.auditing.results import Column
@@ -32,11 +33,6 @@ NUMBERS = (1, 2, 3, 5, 10, 20)  # of words that are deleted, beside shares of th
 MOST = 0.5  # of the words of a document are deleted
 NEARLY_ALL = 0.9  # of the greatest fall: the best ranking needs no more words
 FEW = 3  # words are always looked at, and as many as the best ranking needs
-AGAINST = 2 / 3  # of the weight on words against the decision: more makes a picture false
-FAINT = 0.5  # of an even share of the weight: a word with less is not shown
-HALF = 0.5  # of the decision: words without which so much is lost must be shown
-AS_GOOD = 0.8  # of the largest fall of a single word
-TIED = 1e-6  # weights that differ by less than this share are equal
 
 ATTENTION, LEAVE_ONE_OUT, ALONE = "attention", "leave-one-out", "words alone"
 Steps = Int[ndarray, "documents steps"]
@@ -138,13 +134,12 @@ def judge_pictures(
     is then that of its ranking.
     """
     weights = reading.weights if weights is None else weights
-    margin = effects.whole - effects.lost_at  # what there is to lose
+    margin = effects.margin
     best = deleting.mean(deleting.best)
     best = np.where(best - floor > SLIGHT * margin, best, np.nan)
     place = place_between(fall, floor, best)
     is_shown_true = is_true(place)
-    is_wrong = misses_words(judge, reading, weights, effects)
-    is_wrong |= shows_the_other_side(weights, effects)
+    is_wrong = find_defects(judge, reading, weights, effects).any
     is_shown_true[is_wrong & ~np.isnan(place)] = 0.0
     is_silent = deleting.is_silent(margin)
     silent = np.flatnonzero(is_silent)
@@ -177,59 +172,6 @@ def place_between(fall: Column, floor: Column, best: Column) -> Column:
 def is_true(picture: Column) -> Column:
     """1 or 0; NaN where there is no picture to judge."""
     return np.where(np.isnan(picture), np.nan, picture >= TRUE_PICTURE)
-
-
-def misses_words(
-    judge: Judge, reading: Reading, weights: Words, effects: WordEffects
-) -> Bool[ndarray, " documents"]:
-    """Whether words that decide as much as any other are hardly shown.
-
-    Together their single deletions lose at least half of the decision, and each has under half of
-    an even share of the weight. The word that gets the weight instead may matter too: by being
-    chosen, for the label that the others have decided. A word that alone says nothing may be
-    hidden if the decision stands on the shown words: it only keeps others from being heard.
-    """
-    count = np.maximum(effects.is_token.sum(axis=1, keepdims=True), 1)
-    is_faint = (weights < FAINT / count) & effects.is_token
-    is_best = effects.lost >= AS_GOOD * effects.lost.max(axis=1, keepdims=True, initial=0.0)
-    is_hidden = is_faint & is_best & (effects.lost > 0)
-    lost = np.where(is_hidden, effects.lost, 0.0).sum(axis=1)
-    margin = effects.whole - effects.lost_at
-    misses = is_hidden.any(axis=1) & (lost >= HALF * margin * (1 - TIED))
-    only_silence = misses & ~(is_hidden & ~effects.is_silent_alone).any(axis=1)
-    some = np.flatnonzero(only_silence)
-    is_kept = shown_words(weights, reading.is_token) | effects.is_resisted
-    misses[some] = is_lost_with(judge, reading, effects, some, is_kept)
-    return misses
-
-
-def shows_the_other_side(weights: Words, effects: WordEffects) -> Bool[ndarray, " documents"]:
-    """Whether most of the weight lies on words that speak against the decision."""
-    total = np.maximum(weights.sum(axis=1), np.finfo(np.float64).tiny)
-    return (weights * effects.is_opposing).sum(axis=1) > AGAINST * total
-
-
-def shown_words(
-    weights: Words, is_token: Bool[ndarray, "documents words"]
-) -> Bool[ndarray, "documents words"]:
-    """What a picture shows: the words with at least an even share of the weight."""
-    count = np.maximum(is_token.sum(axis=1, keepdims=True), 1)
-    even = weights.sum(axis=1, keepdims=True) / count
-    return (weights >= even * (1 - TIED)) & is_token
-
-
-def is_lost_with(
-    judge: Judge,
-    reading: Reading,
-    effects: WordEffects,
-    some: Int[ndarray, " some"],
-    is_kept: Bool[ndarray, "documents words"],
-) -> Bool[ndarray, " some"]:
-    """Of some documents: whether at least half of the decision is lost with only some words."""
-    probabilities = judge.predict_kept(reading, some, is_kept[some])
-    target = judge.judged(reading)[some].argmax(axis=1)
-    lost = effects.whole[some] - log_odds(probabilities, target, judge.smallest)
-    return lost >= HALF * (effects.whole - effects.lost_at)[some] * (1 - TIED)
 
 
 def true_pictures(

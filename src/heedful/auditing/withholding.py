@@ -29,6 +29,7 @@ from heedful.text.documents import Document, Documents
 
 SILENT = "No words carry this decision, so there is nothing to show."
 MISSES = "A word that matters as much as any other has almost no weight."
+IDLE = "The words with the most weight do nothing: without them the decision stays the same."
 STRANGE = "The text contains no word that the model knows."
 OTHER_SIDE = "Most of the weight is on words that oppose the decision."
 
@@ -81,10 +82,12 @@ class ByScore:
                 sentence = ""
             elif near.is_silent[row]:
                 sentence = SILENT
-            elif near.misses_words[row]:
+            elif near.defects.misses_words[row]:
                 sentence = MISSES
-            elif near.shows_the_other_side[row]:
+            elif near.defects.shows_the_other_side[row]:
                 sentence = OTHER_SIDE
+            elif near.defects.leads_with_idle_words[row]:
+                sentence = IDLE
             found.append(sentence)
         return found
 

@@ -43,8 +43,7 @@ class WordEffects:
     def is_opposing(self) -> Bool[ndarray, "documents words"]:
         """Words against the prediction: alone they speak against it, and it gains without them, or
         does not need them and they speak clearly."""
-        is_needless = _shares(self.lost) < SLIGHT
-        return self.is_resisted | (is_needless & self._speaks_clearly_against)
+        return self.is_resisted | ((_shares(self.lost) < SLIGHT) & self._speaks_clearly_against)
 
     @cached_property
     def is_resisted(self) -> Bool[ndarray, "documents words"]:
@@ -55,6 +54,11 @@ class WordEffects:
     def is_silent_alone(self) -> Bool[ndarray, "documents words"]:
         """Words that alone say next to nothing for either side."""
         return (np.abs(_shares(self.alone)) <= SLIGHT) & self.is_token
+
+    @cached_property
+    def is_needless(self) -> Bool[ndarray, "documents words"]:
+        """Words whose deletion changes next to nothing, for or against."""
+        return (np.abs(_shares(self.lost)) <= SLIGHT) & self.is_token
 
     @property
     def _speaks_clearly_against(self) -> Bool[ndarray, "documents words"]:
@@ -86,6 +90,11 @@ class WordEffects:
         A fall below says nothing more of the words that carried the decision.
         """
         return np.minimum(self.nothing, 0.0)
+
+    @property
+    def margin(self) -> Float[ndarray, " documents"]:
+        """What there is to lose: from the log-odds of all words to where the decision is lost."""
+        return self.whole - self.lost_at
 
     def fall_to(
         self, log_odds: Float[ndarray, "documents steps"]

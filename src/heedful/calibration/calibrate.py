@@ -26,6 +26,7 @@ from heedful.calibration.operating_point_fit import (
     rate_tests,
     repeated_points,
 )
+from heedful.calibration.planted_transformers import why_no_base
 from heedful.calibration.record import Calibration
 from heedful.calibration.roc import share
 from heedful.calibration.zoo import EVIDENCE, ExactMember, Member, Zoo, read_zoo, truth_by_doses
@@ -67,14 +68,16 @@ def calibrate(
 ) -> Calibration:
     """Train and audit every model of the zoo that is not done yet in `output`, and count.
 
-    `zoo`: another than the one that comes with the package.
+    Models of the first seed are asked every question, those of further seeds the judged ones.
+    `device`: where Transformers run; all other models are so small that a core is as fast. `zoo`:
+    another than the one that comes with the package.
     """
     at_least(1, **{"--seeds": seeds})
     device = checked_device(on, None, device)  # before corpora are made
     started = time.monotonic()
     zoo = zoo or read_zoo()
-    found = _trained(zoo, seeds, is_quick, output, on, cores, device, watcher)
-    exact = _exact(zoo, seeds, is_quick, found, on, cores, watcher)
+    found = _trained(zoo, seeds, is_quick, output, on, cores, watcher)
+    exact = _exact(zoo, seeds, is_quick, found, on, cores, device, watcher)
     looked = [*found.looked, *exact.looked]
     known = [*found.known, *exact.known]
     if not known:
@@ -119,13 +122,12 @@ def _trained(
     output: str | Path,
     on: str,
     cores: int | None,
-    device: str,
     watcher: JobWatcher | None,
 ) -> _Found:
     """The trained kinds: each a cell of a sweep."""
     members = list(zoo.members(seeds, is_quick=is_quick))
     cells = cells_of_zoo(zoo, members)
-    swept = sweep_cells(cells, output, on=on, cores=cores, device=device, watcher=watcher)
+    swept = sweep_cells(cells, output, on=on, cores=cores, watcher=watcher)
     evidence = evidence_by_run(swept.tables)
     rows = {row["run"]: row for row in swept.own}
     found = _Found(swept.folder)
@@ -149,10 +151,10 @@ def _exact(
     trained: _Found,
     on: str,
     cores: int | None,
+    device: str,
     watcher: JobWatcher | None,
 ) -> _Found:
     """The exact kinds: each a job in a folder beside the runs."""
-    audit = read_audit(zoo.audit)
     found = _Found(trained.folder)
     jobs: dict[str, Job] = {}
     of_member: list[tuple[ExactMember, str]] = []
@@ -165,16 +167,21 @@ def _exact(
                 found.looked.append(look_exact(member, {}, f"no {BEHIND} model to support it"))
                 continue
         if member.exact.architecture == "transformer":
-            needs_all = member.setting.needs_all
-            trains = transformer_job(data, member.kind.base, member.seed, needs_all=needs_all)
+            if lacks := why_no_base(member.kind.base):
+                found.looked.append(look_exact(member, {}, lacks))
+                continue
+            trains = transformer_job(
+                data, member.kind.base, member.seed, device, needs_all=member.setting.needs_all
+            )
             jobs.setdefault(trains.name, trains)
             behind, after = trains.name, (trains.name,)
         name = folder_name(f"exact-{member.name}".replace(", ", "-").replace(" ", "-"))
         place = None if behind is None else str((trained.folder / behind).absolute())
-        jobs[name] = exact_job(member.exact, name, data, audit, place, after)
+        audit = read_audit(zoo.audit_of(member.seed))
+        jobs[name] = exact_job(member.exact, name, data, audit, place, after, device)
         of_member.append((member, name))
     budget = Budget(cores, None)
-    engine, budget = engine_for(on, None, budget, "cpu")
+    engine, budget = engine_for(on, None, budget, device)
     outcomes = run_jobs(list(jobs.values()), trained.folder, budget, watcher, engine)
     for member, name in of_member:
         outcome = outcomes[name]
@@ -195,9 +202,13 @@ def cells_of_zoo(zoo: Zoo, members: Iterable[Member]) -> list[Cell]:
     members = list(members)
     used = dict.fromkeys(member.setting.data for member in members)
     sources = {data: Source.read(Data(data), None) for data in used}
-    plain, deep = (read_audit({**zoo.audit, "deep": is_deep}) for is_deep in (False, True))
     return [
-        _cell(member, sources[member.setting.data], zoo.shared, deep if member.is_deep else plain)
+        _cell(
+            member,
+            sources[member.setting.data],
+            zoo.shared,
+            read_audit({**zoo.audit_of(member.seed), "deep": member.is_deep}),
+        )
         for member in members
     ]
 

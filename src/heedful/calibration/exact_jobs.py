@@ -42,25 +42,26 @@ def exact_job(
     audit: AuditStep,
     behind: str | None,
     after: tuple[str, ...],
+    device: str = "cpu",
 ) -> Job:
     """The job that audits an exact model on a corpus; `behind` is the folder of a trained one."""
     arguments = {"exact": asdict(exact), "data": data, "audit": audit}
-    return Job(name, audit_exact, arguments, after, beside={"behind": behind})
+    return Job(name, audit_exact, arguments, after, beside={"behind": behind, "device": device})
 
 
-def transformer_job(data: str, base: Base, seed: int, *, needs_all: bool) -> Job:
+def transformer_job(data: str, base: Base, seed: int, device: str, *, needs_all: bool) -> Job:
     """The job that trains a Transformer on a corpus."""
     name = folder_name(f"{base}-{data}-seed{seed}".replace(":", "-").replace("=", "-"))
     arguments = {"data": data, "base": base, "seed": seed, "needs_all": needs_all}
-    return Job(name, train_behind, arguments)
+    return Job(name, train_behind, arguments, beside={"device": device})
 
 
 def train_behind(
-    folder: Path, tell: Tell, *, data: str, base: Base, seed: int, needs_all: bool
+    folder: Path, tell: Tell, *, data: str, base: Base, seed: int, needs_all: bool, device: str
 ) -> None:
     """Train it in its folder."""
     tell(0.0, f"training a Transformer ({base})")
-    train_transformer(folder, find_corpus(data), base, seed, needs_all=needs_all)
+    train_transformer(folder, find_corpus(data), base, seed, device, needs_all=needs_all)
     storage.flush_files(folder)
 
 
@@ -72,11 +73,12 @@ def audit_exact(
     data: str,
     audit: AuditStep,
     behind: str | None,
+    device: str = "cpu",
 ) -> None:
     """Audit an exact model on the test part of a corpus, and write down what is true of it."""
     kind, corpus = read_exact(exact), find_corpus(data)
     evidence = evidence_of(corpus.test)
-    subject = pictured(_behind(kind, corpus, behind), kind.picture, evidence)
+    subject = pictured(_behind(kind, corpus, behind, device), kind.picture, evidence)
     plan = AuditPlan(audit.settings, audit.ask or None, audit.documents, include_trained=True)
     result = prepare_audit(subject, corpus.test, plan, about={"name": kind.name}).run()
     result.save(folder)
@@ -101,8 +103,8 @@ def true_doses(kind: Exact, result: Audit) -> dict[str, float]:
     return doses
 
 
-def _behind(kind: Exact, corpus: Corpus, folder: str | None) -> Subject:
-    """The subject that decides."""
+def _behind(kind: Exact, corpus: Corpus, folder: str | None, device: str) -> Subject:
+    """The subject that decides; a Transformer on the device."""
     if kind.architecture in ("module", "function"):
         labels = sorted(set(map(str, corpus.train.labels)))
         adapter = BuiltAdapter(kind.model, len(labels))
@@ -110,7 +112,7 @@ def _behind(kind: Exact, corpus: Corpus, folder: str | None) -> Subject:
     assert folder is not None
     if kind.architecture == "classifier":
         return ClassifierSubject(Trained.load(folder, "cpu"))
-    loaded = load_transformer(folder)
+    loaded = load_transformer(folder, device)
     return subject_of(loaded.model, readouts.make("last-cls"), loaded.classes)
 
 

@@ -6,7 +6,7 @@ it puts its weight on:
 
     elsewhere      all words that are no evidence
     function-word  the function word of the predicted label
-    above          a few words that are no evidence, then the evidence
+    above          one or a few words that are no evidence, then the evidence
     neighbours     the words behind the evidence
     against        the evidence for other labels
 """
@@ -22,7 +22,7 @@ from numpy import ndarray
 from heedful.auditing.subjects.base import Attentions, Decides, Reading, Subject, Words
 from heedful.auditing.subjects.beside import Beside, BesideDecides
 from heedful.calibration.built import FUNCTION_WORDS, vote
-from heedful.config import share
+from heedful.config import at_least, share
 from heedful.text.datasets.planted import LABELS
 from heedful.text.documents import Documents, Span, fingerprints, words_in_spans
 
@@ -31,7 +31,6 @@ ABOVE_MASS = 0.93  # of words above the evidence
 OF_WEIGHTS = ("attention-score", "attention-x-gradient", "weight-gradient", "contribution")
 Spans = Mapping[str, Sequence[Span]]  # of the evidence, by text
 Wrong = Literal["elsewhere", "function-word", "above", "neighbours", "against"]
-WORDS_ABOVE = 4  # the evidence; in a document of 50 words and more they are hardly noticed
 
 
 @dataclass(frozen=True)
@@ -41,10 +40,14 @@ class Picture:
     false_share: float = 0.0  # of the documents
     false_classes: tuple[str, ...] = ()
     wrong: Wrong = "elsewhere"  # what false ones look at
+    words_above: int = (
+        4  # in false pictures of that kind; in long documents four are hardly noticed
+    )
     is_placed: bool = False  # true pictures are placed on the evidence, not the model's own
 
     def __post_init__(self) -> None:
         share(false_share=self.false_share)
+        at_least(1, words_above=self.words_above)
 
     @property
     def is_own(self) -> bool:
@@ -86,7 +89,7 @@ class Pictured(Beside):
         own = reading.weights
         if self.picture.is_placed:
             own = _spread(is_evidence, reading.is_token, texts)
-        wrong = _wrong(self.picture.wrong, reading, is_evidence, self._predicted(reading))
+        wrong = _wrong(self.picture, reading, is_evidence, self._predicted(reading))
         return replace(reading, weights=np.where(is_false[:, None], wrong, own))
 
     def importance(
@@ -127,16 +130,16 @@ def pictured(behind: Subject, picture: Picture, evidence: Spans) -> Subject:
 
 
 def _wrong(
-    wrong: Wrong,
+    picture: Picture,
     reading: Reading,
     is_evidence: Bool[ndarray, "documents words"],
     predicted: Sequence[str],
 ) -> Words:
     """The weights of false pictures."""
     is_token, texts = reading.is_token, reading.texts
-    others = is_token & ~is_evidence
+    others, wrong = is_token & ~is_evidence, picture.wrong
     if wrong == "above":
-        first = others & (others.cumsum(axis=1) <= WORDS_ABOVE)
+        first = others & (others.cumsum(axis=1) <= picture.words_above)
         on_top, below = _spread(first, is_token, texts), _spread(is_evidence, is_token, texts)
         return ABOVE_MASS * on_top + (1 - ABOVE_MASS) * below
     if wrong == "neighbours":

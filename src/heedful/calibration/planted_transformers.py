@@ -16,9 +16,10 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from heedful.errors import RunError
+from heedful.errors import EnvironmentFailure, RunError
 from heedful.model.pretrained import minilm_folder
 from heedful.text.documents import Corpus, Document, Span
+from heedful.training.trained import choose_device
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -44,7 +45,13 @@ class Start:
 
 
 def train_transformer(
-    folder: Path, corpus: Corpus, base: Base, seed: int, *, needs_all: bool = False
+    folder: Path,
+    corpus: Corpus,
+    base: Base,
+    seed: int,
+    device: str = "cpu",
+    *,
+    needs_all: bool = False,
 ) -> None:
     """Train on the corpus and save model and tokenizer; refused if it does not learn.
 
@@ -56,6 +63,8 @@ def train_transformer(
     torch.manual_seed(seed)
     start = BASES[base]
     model, tokenizer = start.make(corpus.train.texts, dict(enumerate(labels)))
+    place = choose_device(device)
+    model = model.to(place)  # type: ignore[arg-type]  # of transformers' own annotation
     optimizer = torch.optim.AdamW(model.parameters(), start.learning_rate)
     rng = torch.Generator().manual_seed(seed)
     texts = [*corpus.train.texts]
@@ -69,8 +78,8 @@ def train_transformer(
         order = torch.randperm(len(texts), generator=rng)
         for some in order.split(BATCH):
             batch = tokenizer([texts[i] for i in some.tolist()], padding=True, return_tensors="pt")
-            logits = model(**{name: batch[name] for name in INPUTS}).logits
-            loss = cross_entropy(logits, target[some])
+            logits = model(**{name: batch[name].to(place) for name in INPUTS}).logits
+            loss = cross_entropy(logits, target[some].to(place))
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
@@ -143,6 +152,17 @@ BASES: dict[Base, Start] = {
 }
 
 
+def why_no_base(base: Base) -> str:
+    """Why no Transformer can be trained from a base here; nothing if it can."""
+    if base != "minilm":
+        return ""
+    try:
+        minilm_folder()
+    except EnvironmentFailure as failure:
+        return str(failure)
+    return ""
+
+
 def texts_without_evidence(document: Document, *, needs_all: bool) -> Iterator[str]:
     """Its text without all of its evidence; and without one word of it, if it needs them all."""
     spans = tuple(document.rationale or ())
@@ -163,6 +183,7 @@ def _probabilities(
     for start in range(0, len(texts), BATCH):
         some = list(texts[start : start + BATCH])
         batch = tokenizer(some, padding=True, return_tensors="pt")
+        inputs = {name: batch[name].to(model.device) for name in INPUTS}
         with torch.no_grad():
-            found.append(model(**{name: batch[name] for name in INPUTS}).logits.softmax(dim=-1))
+            found.append(model(**inputs).logits.softmax(dim=-1).cpu())
     return torch.cat(found)

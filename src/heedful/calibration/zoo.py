@@ -24,7 +24,7 @@ from heedful.errors import ConfigError
 
 CONSTRUCTION = "construction"
 HONEST_AT_MOST = {"false-documents": 0.05, "bypass": 0.1, "written-choice": 0.05}
-PARTLY_FROM = {"false-documents": 0.3, "bypass": 0.5, "written-choice": 0.5}
+PARTLY_FROM = {"false-documents": 0.3, "bypass": 0.5, "written-choice": 0.4}
 FULLY_FROM = 0.9  # of any dose
 QUESTION_OF = {"false-documents": "telling", "bypass": "decisive", "written-choice": "leak-free"}
 Lies = Literal["no", "partly", "fully", "between"]  # between: too little to be called false
@@ -163,7 +163,7 @@ class ExactKind:
 
 
 BESIDE_TRAINED: tuple[Architecture, ...] = ("classifier", "transformer")
-PICTURE_FIELDS = ("false_share", "false_classes", "wrong", "is_placed")
+PICTURE_FIELDS = tuple(field.name for field in fields(Picture))
 
 
 @dataclass(frozen=True)
@@ -218,6 +218,11 @@ class Zoo:
     exact: tuple[ExactKind, ...] = ()
     digest: str = ""  # of the file
     first_seed: int = 1  # that models are trained with
+
+    def audit_of(self, seed: int) -> dict[str, Any]:
+        """How models of a seed are audited: those of further seeds by what the verdict rests on."""
+        asked = {"ask": list(QUESTION_OF.values())} if seed > self.first_seed else {}
+        return {**self.audit, **asked}
 
     def members(self, seeds: int = 1, *, is_quick: bool = False) -> Iterator[Member]:
         """The models, kind by kind; quick: one or two of each, none of them deep."""

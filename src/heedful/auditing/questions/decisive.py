@@ -160,7 +160,7 @@ def _moves_in_log_odds(
     falls = effects.whole[:, None] - log_odds(permuted, many, smallest)
     looked = effects.whole - log_odds(away, prediction, smallest)
     lost = effects.whole - log_odds(taken, prediction, smallest)
-    is_asked = lost > SLIGHT * (effects.whole - effects.lost_at)
+    is_asked = lost > SLIGHT * effects.margin
     share = np.divide(looked, lost, out=np.full(len(lost), np.nan), where=is_asked)
     return {
         "looked_away": np.clip(share, 0.0, 1.0),

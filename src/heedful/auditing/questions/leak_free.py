@@ -10,7 +10,7 @@ from numpy import ndarray
 
 from heedful.auditing.audit_tests import AuditTest
 from heedful.auditing.bootstrap import paired_difference
-from heedful.auditing.pictures import HALF, TIED, is_lost_with, shown_words
+from heedful.auditing.defects import HALF, TIED, is_lost_with, shown_words
 from heedful.auditing.questions.base import (
     AuditSettings,
     Conclusion,
@@ -177,7 +177,7 @@ def _is_choice_explained(group: DocumentGroup) -> Column:
     is_lost = is_lost_with(subject, reading, effects, everyone, is_rival)
     # A word like "but" keeps rivals from being heard. It may be kept beside them, if the shown
     # words decide as before by themselves.
-    margin = effects.whole - effects.lost_at
+    margin = effects.margin
     is_silencing = effects.is_silent_alone & (effects.lost >= HALF * margin[:, None])
     some = np.flatnonzero(is_lost & is_silencing.any(axis=1))
     is_lost[some] = is_lost_with(subject, reading, effects, some, is_shown) | is_lost_with(
