@@ -161,9 +161,9 @@ def _found(audit: Audit) -> Iterator[str]:
                 "so a heat map shows nothing there."
             )
         yield (
-            f"In {1 - pictures.score.value:.0%} of {of} the highlighted words matter less "
-            "than half as much as the best words that were found, so the heat map is false. At "
-            f"most {limit:.0%} is tolerated{_closeness(pictures, audit)}."
+            f"In {1 - pictures.score.value:.0%} of {of} the heat map is false: its highlighted "
+            "words matter less than half as much as the best words that were found, or it hides "
+            f"words that decide. At most {limit:.0%} is tolerated{_closeness(pictures, audit)}."
         )
     for question in (*DECIDING, *VETOING):
         judgement = _judgement(audit, question)
