@@ -290,9 +290,11 @@ def _cross_fitted(
     classes, number = np.unique(labels, return_inverse=True)
     shares = np.empty((len(labels), len(classes)))
     for seen, held_out in folds.split(patterns, labels):
-        forest.set_params(n_jobs=-1).fit(patterns[seen], labels[seen])
-        # Trees that answer side by side are added up in any order: not the same number twice.
-        shares[held_out] = forest.set_params(n_jobs=1).predict_proba(patterns[held_out])
+        # In one thread: trees of several threads, which each set and restore the warning filters of
+        # the process, may leave them empty, and then scikit-learn warns for every tree to come.
+        shares[held_out] = forest.fit(patterns[seen], labels[seen]).predict_proba(
+            patterns[held_out]
+        )
     hits = (classes[shares.argmax(axis=1)] == labels).astype(np.float64)
     of_label = np.clip(shares[np.arange(len(labels)), number], SMALLEST_SHARE, 1)
     return hits, np.log(of_label)
