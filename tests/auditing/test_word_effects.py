@@ -107,6 +107,13 @@ def test_one_word_is_neutral_in_the_shortest_document():
     assert words_where(effects_of(text).is_neutral, text) == ["one"]
 
 
+def test_words_of_more_than_a_little_effect_are_not_neutral_where_nearly_all_words_speak():
+    points = {f"clue{n}": 1.0 + n / 100 for n in range(11)}
+    text = " ".join(["one", *points])
+    assert words_where(effects_of(text, a_subject(points)).is_neutral, text) == ["one"]
+    assert words_where(effects_of(text[4:], a_subject(points)).is_neutral, text[4:]) == ["clue0"]
+
+
 def test_padding_is_neither_opposing_nor_neutral():
     subject = ModuleSubject(BuiltAdapter(BuiltModel(), 2))
     effects = word_effects(subject, subject.read([f"{STRONG} one", f"{STRONG} {WEAK} {SILENT}"]))

@@ -22,6 +22,7 @@ from heedful.auditing.subjects.base import IsToken, Judge, Reading, Words
 SLIGHT = 0.1  # of a document's largest effect: less than this counts as none
 CLEAR = 0.5  # of a document's largest effect: a word speaks clearly
 NEUTRAL_PART = 4  # one word in so many, those with the least effect, are called neutral
+LITTLE = 0.25  # of a document's largest effect: a word with more is neutral only if all have more
 
 
 @dataclass(frozen=True)
@@ -78,11 +79,14 @@ class WordEffects:
 
     @cached_property
     def is_neutral(self) -> Bool[ndarray, "documents words"]:
-        """The quarter of a document's words, at least one, with the least effect of either kind."""
+        """The quarter of a document's words with the least effect of either kind, without those of
+        more than a little effect; at least one word."""
         effect = np.maximum(np.abs(_shares(self.lost)), np.abs(_shares(self.alone)))
         order = np.where(self.is_token, effect, np.inf).argsort(axis=1, kind="stable")
+        place = order.argsort(axis=1)
         count = np.maximum(1, self.is_token.sum(axis=1) // NEUTRAL_PART)
-        return (order.argsort(axis=1) < count[:, None]) & self.is_token
+        is_least = (place < count[:, None]) & self.is_token
+        return is_least & ((effect <= LITTLE) | (place == 0))
 
     @property
     def lost_at(self) -> Float[ndarray, " documents"]:
