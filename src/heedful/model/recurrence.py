@@ -12,6 +12,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from heedful.model.inference_math import linear, tanh
+
 Inputs = Float[Tensor, "*rows input"]
 Products = Float[Tensor, "*rows gates"]
 State = tuple[Tensor, ...]
@@ -52,7 +54,7 @@ class SummedSteps(Steps, ABC):
 
     def products(self, inputs: Inputs) -> Products:
         """The input products of all gates."""
-        return nn.functional.linear(inputs, self.from_input, self.bias)
+        return linear(inputs, self.from_input, self.bias)
 
 
 class LSTMSteps(SummedSteps):
@@ -78,11 +80,11 @@ class LSTMSteps(SummedSteps):
     def advance(self, product: Products, state: State) -> None:
         """The same, written over the state; for use without gradients."""
         hidden, memory = state
-        gates = (hidden @ self.from_state.t()).add_(product)
+        gates = linear(hidden, self.from_state).add_(product)
         sigmoids, candidate = gates.tensor_split([3 * self.hidden_size], dim=-1)
         enter, keep, leave = sigmoids.sigmoid_().chunk(3, dim=-1)
-        memory.mul_(keep).addcmul_(enter, candidate.tanh_())
-        torch.tanh(memory, out=hidden).mul_(leave)
+        memory.mul_(keep).addcmul_(enter, tanh(candidate, out=candidate))
+        tanh(memory, out=hidden).mul_(leave)
 
 
 class ElmanSteps(SummedSteps):
