@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from heedful.importance.deletion import logits_without_each
-from heedful.model.inference_math import linear, tanh
+from heedful.model.inference_math import _rounded_up, linear, tanh
 from heedful.model.recurrence import LSTMSteps
 from heedful.model.word_subsets import logits_of_kept, logits_of_shortened
 from tests.importance.models import a_batch, a_model
@@ -58,7 +58,7 @@ def test_a_step_written_over_the_state_is_the_step_with_gradients(seed, precisio
     torch.testing.assert_close(overwritten[0], expected, atol=off, rtol=0)
 
 
-SHAPES = [(1,), (31,), (32,), (400,), (7, 9), (3, 4, 5)]
+SHAPES = [(1,), (31,), (32,), (33,), (400,), (7, 9), (3, 4, 5), (4096,), (4097,)]
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
@@ -109,3 +109,10 @@ def test_in_single_precision_deleting_words_is_reading_what_is_left(seed, encode
         fast = logits_without_each(model, batch)[rows, places]
         plain = logits_of_shortened(model, batch, rows.numpy(), without.numpy())
         torch.testing.assert_close(fast.softmax(-1), plain.softmax(-1), atol=1e-6, rtol=0)
+
+
+def test_few_numbers_of_rows_are_ever_multiplied():
+    found = [_rounded_up(count) for count in range(32, 4097)]
+    assert all(count <= up <= 1.25 * count for count, up in enumerate(found, start=32))
+    assert len(set(found)) == 29
+    assert found[:5] == [32, 40, 40, 40, 40]

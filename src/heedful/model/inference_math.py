@@ -8,7 +8,7 @@ from torch import Tensor, nn
 # oneDNN's product of float32 matrices, which torch.compile calls too. On AMD's processors PyTorch's
 # own, by MKL, takes twice as long; on Intel's there is little between them.
 _product = getattr(torch.ops.mkldnn, "_linear_pointwise", None)
-FEW_ROWS = 32  # below, oneDNN gains nothing: its calls cost more
+FEW_ROWS, MANY_ROWS = 32, 4096  # below oneDNN gains nothing: its calls cost more
 
 
 def tanh(values: Tensor, out: Tensor | None = None) -> Tensor:
@@ -28,8 +28,21 @@ def linear(
     bias: Float[Tensor, " output"] | None = None,
 ) -> Float[Tensor, "*rows output"]:
     """The linear map of each row."""
-    is_slower = rows.shape[:-1].numel() < FEW_ROWS or rows.dtype != torch.float32
-    if torch.is_grad_enabled() or rows.device.type != "cpu" or is_slower or _product is None:
+    count = rows.shape[:-1].numel()
+    is_usual = rows.dtype != torch.float32 or not FEW_ROWS <= count <= MANY_ROWS
+    if torch.is_grad_enabled() or rows.device.type != "cpu" or is_usual or _product is None:
         return nn.functional.linear(rows, weight, bias)
-    # Of anything but whole rows oneDNN takes the product number by number.
-    return _product(rows.contiguous(), weight.contiguous(), bias, "none", [], "")
+    padded = rows.new_zeros(_rounded_up(count), rows.shape[-1])
+    padded[:count] = rows.reshape(count, -1)
+    # Of a weight that is a part of another matrix oneDNN takes the product number by number.
+    found = _product(padded, weight.contiguous(), bias, "none", [], "")
+    return found[:count].view(*rows.shape[:-1], -1)
+
+
+def _rounded_up(count: int) -> int:
+    """The next of 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, …: four numbers between powers of two.
+
+    oneDNN writes machine code for each number of rows and keeps it, about half a megabyte.
+    """
+    step = 1 << max(0, count.bit_length() - 3)
+    return -(-count // step) * step

@@ -71,11 +71,11 @@ class LSTMSteps(SummedSteps):
     def step(self, product: Products, state: State) -> State:
         """The state after one more input."""
         hidden, memory = state
-        gates = hidden @ self.from_state.t() + product
+        gates = linear(hidden, self.from_state) + product
         sigmoids, candidate = gates.tensor_split([3 * self.hidden_size], dim=-1)
         enter, keep, leave = sigmoids.sigmoid().chunk(3, dim=-1)
-        memory = torch.addcmul(keep * memory, enter, candidate.tanh())
-        return leave * memory.tanh(), memory
+        memory = torch.addcmul(keep * memory, enter, tanh(candidate))
+        return leave * tanh(memory), memory
 
     def advance(self, product: Products, state: State) -> None:
         """The same, written over the state; for use without gradients."""
@@ -92,7 +92,7 @@ class ElmanSteps(SummedSteps):
 
     def step(self, product: Products, state: State) -> State:
         """The state after one more input."""
-        return ((state[0] @ self.from_state.t() + product).tanh(),)
+        return (tanh(linear(state[0], self.from_state) + product),)
 
 
 class GRUSteps(Steps):
@@ -104,16 +104,16 @@ class GRUSteps(Steps):
 
     def products(self, inputs: Inputs) -> Products:
         """All three gates' input products."""
-        return nn.functional.linear(inputs, self.from_input, self.input_bias)
+        return linear(inputs, self.from_input, self.input_bias)
 
     def step(self, product: Products, state: State) -> State:
         """The state after one more input."""
         (hidden,) = state
-        of_state = nn.functional.linear(hidden, self.from_state, self.state_bias).chunk(3, dim=-1)
+        of_state = linear(hidden, self.from_state, self.state_bias).chunk(3, dim=-1)
         of_input = product.chunk(3, dim=-1)
         reset = (of_input[0] + of_state[0]).sigmoid()
         keep = (of_input[1] + of_state[1]).sigmoid()
-        candidate = (of_input[2] + reset * of_state[2]).tanh()
+        candidate = tanh(of_input[2] + reset * of_state[2])
         return (candidate + keep * (hidden - candidate),)
 
 
