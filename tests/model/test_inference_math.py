@@ -3,35 +3,10 @@ import pytest
 import torch
 
 from heedful.importance.deletion import logits_without_each
-from heedful.model.inference_math import _rounded_up, linear, tanh
+from heedful.model.inference_math import _rounded_up, linear
 from heedful.model.recurrence import LSTMSteps
 from heedful.model.word_subsets import logits_of_kept, logits_of_shortened
 from tests.importance.models import a_batch, a_model
-
-ROWS = torch.cat([torch.linspace(-100, 100, 20_001), torch.linspace(-1e-3, 1e-3, 2_001)])
-
-
-@pytest.mark.parametrize(("precision", "off"), [(torch.float32, 3e-7), (torch.float64, 1e-15)])
-def test_tanh_by_a_sigmoid_is_tanh(precision, off):
-    values = ROWS.to(precision)
-    with torch.no_grad():
-        found = tanh(values)
-        assert (found.double() - values.double().tanh()).abs().max() <= off
-        written = values.clone()
-        assert tanh(written, out=written) is written
-        torch.testing.assert_close(written, found, atol=0, rtol=0)
-
-
-def test_tanh_of_infinite_values_is_one():
-    with torch.no_grad():
-        assert tanh(torch.tensor([-torch.inf, torch.inf])).tolist() == [-1.0, 1.0]
-        assert tanh(torch.tensor([torch.nan])).isnan().all()
-
-
-def test_with_gradients_it_is_pytorchs_own():
-    values = ROWS.clone().requires_grad_()
-    assert torch.equal(tanh(values), values.tanh())
-    assert tanh(values).requires_grad
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -13,7 +13,6 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from heedful.config import above, size
-from heedful.model.inference_math import tanh
 from heedful.registry import Registry
 
 Keys = Float[Tensor, "batch tokens keys"]
@@ -118,7 +117,7 @@ class AdditiveScores(KeyScores):
 
     def second_stage(self, inner: Float[Tensor, "*rows inner"]) -> Float[Tensor, "*rows"]:
         """v · tanh(inner) / scale."""
-        return self.outer(tanh(inner)).squeeze(-1) / self.scale
+        return self.outer(torch.tanh(inner)).squeeze(-1) / self.scale
 
 
 class DotScores(KeyScores):

@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from heedful.model.inference_math import linear, tanh
+from heedful.model.inference_math import linear
 
 Inputs = Float[Tensor, "*rows input"]
 Products = Float[Tensor, "*rows gates"]
@@ -74,8 +74,8 @@ class LSTMSteps(SummedSteps):
         gates = linear(hidden, self.from_state) + product
         sigmoids, candidate = gates.tensor_split([3 * self.hidden_size], dim=-1)
         enter, keep, leave = sigmoids.sigmoid().chunk(3, dim=-1)
-        memory = torch.addcmul(keep * memory, enter, tanh(candidate))
-        return leave * tanh(memory), memory
+        memory = torch.addcmul(keep * memory, enter, candidate.tanh())
+        return leave * memory.tanh(), memory
 
     def advance(self, product: Products, state: State) -> None:
         """The same, written over the state; for use without gradients."""
@@ -83,8 +83,8 @@ class LSTMSteps(SummedSteps):
         gates = linear(hidden, self.from_state).add_(product)
         sigmoids, candidate = gates.tensor_split([3 * self.hidden_size], dim=-1)
         enter, keep, leave = sigmoids.sigmoid_().chunk(3, dim=-1)
-        memory.mul_(keep).addcmul_(enter, tanh(candidate, out=candidate))
-        tanh(memory, out=hidden).mul_(leave)
+        memory.mul_(keep).addcmul_(enter, candidate.tanh_())
+        torch.tanh(memory, out=hidden).mul_(leave)
 
 
 class ElmanSteps(SummedSteps):
@@ -92,7 +92,7 @@ class ElmanSteps(SummedSteps):
 
     def step(self, product: Products, state: State) -> State:
         """The state after one more input."""
-        return (tanh(linear(state[0], self.from_state) + product),)
+        return ((linear(state[0], self.from_state) + product).tanh(),)
 
 
 class GRUSteps(Steps):
@@ -113,7 +113,7 @@ class GRUSteps(Steps):
         of_input = product.chunk(3, dim=-1)
         reset = (of_input[0] + of_state[0]).sigmoid()
         keep = (of_input[1] + of_state[1]).sigmoid()
-        candidate = tanh(of_input[2] + reset * of_state[2])
+        candidate = (of_input[2] + reset * of_state[2]).tanh()
         return (candidate + keep * (hidden - candidate),)
 
 
