@@ -49,3 +49,12 @@ def test_one_way_states_owe_nothing_to_the_words_behind_them():
     matrix = influence(a_model(encoder="lstm:hidden_size=4"), a_batch(6))
     assert (matrix[0].triu(diagonal=1) == 0).all()
     assert (matrix[0].diagonal() > 0).all()
+
+
+@pytest.mark.parametrize("encoder", ["bilstm:hidden_size=16", "lstm:hidden_size=20"])
+def test_in_single_precision_the_matrix_is_the_same(encoder):
+    model, batch = a_model(encoder=encoder), a_batch(20, 13, 9, 2)
+    expected = influence(model, batch)
+    found = influence(model.float(), batch)
+    assert found.dtype == torch.float32
+    torch.testing.assert_close(found.double(), expected, atol=1e-6, rtol=0)

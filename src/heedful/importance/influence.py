@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from heedful.importance.seen import gradients_in_eval
 from heedful.model.classifier import AttentionClassifier
+from heedful.model.inference_math import linear
 from heedful.model.layers import Recurrent, turn_round
 from heedful.model.recurrence import LSTMSteps, State
 from heedful.text.batching import Batch
@@ -96,8 +97,9 @@ def _one_way(
     batch, tokens = inputs.shape[:2]
     lengths = inputs.new_zeros(tokens, tokens, batch)  # [word, state, document]
     own = torch.empty_like(inputs)
+    to_input = steps.from_input.t().contiguous()
     for word, of_gates in _gate_gradients(steps, inputs, direction):
-        gradient = of_gates.flatten(0, 1) @ steps.from_input
+        gradient = linear(of_gates.flatten(0, 1), to_input)
         lengths[word, word:] = gradient.norm(dim=-1).view(-1, batch)
         own[:, word] = gradient[:batch]
     return lengths.permute(2, 1, 0), own
@@ -123,6 +125,7 @@ def _gate_gradients(
     of_hidden = inputs.new_zeros(tokens, batch, size)
     of_memory = torch.zeros_like(of_hidden)
     of_gates = inputs.new_empty(tokens, batch, 4, size)
+    to_state = steps.from_state.t().contiguous()
     for word in reversed(range(tokens)):
         hidden, memory, gates = of_hidden[word:], of_memory[word:], of_gates[word:]
         hidden[0] += direction[:, word]
@@ -131,7 +134,7 @@ def _gate_gradients(
         torch.mul(hidden, by_hidden[word], out=gates[:, :, 2])
         yield word, gates.flatten(2)
         # Faded gradients end as denormal numbers, with which products take many times longer.
-        hidden[:] = nn.functional.hardshrink(gates.flatten(2) @ steps.from_state, NOTHING)
+        hidden[:] = nn.functional.hardshrink(linear(gates.flatten(2), to_state), NOTHING)
         memory[:] = nn.functional.hardshrink(memory * keeps[word], NOTHING)
 
 
@@ -143,7 +146,7 @@ def _slopes(
     state: State = (products.new_zeros(inputs.shape[0], steps.hidden_size),) * steps.parts
     gates, memories = [], [state[1]]
     for product in products:
-        gates.append(state[0] @ steps.from_state.t() + product)
+        gates.append(linear(state[0], steps.from_state) + product)
         state = steps.step(product, state)
         memories.append(state[1])
     enter, keep, leave, candidate = torch.stack(gates).chunk(4, dim=-1)

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from heedful.interruption import check_interrupted
 from heedful.model.classifier import AttentionClassifier
+from heedful.model.inference_math import linear
 from heedful.model.layers import Recurrent, WithSkip, turn_round
 from heedful.model.recurrence import steps_of
 from heedful.model.sight import Sight, has_sight
@@ -108,7 +109,7 @@ def _behind(
         for part in state:
             part[place + 1] = part[0]
         steps.advance(products[place], tuple(part[: place + 1] for part in state))
-        changed = state[0][1 : place + 1] @ weight.t()
+        changed = linear(state[0][1 : place + 1], weight)
         pairs[place, :place] = sight(changed.add_(unchanged[place]))
     return pairs.permute(2, 1, 0, 3)
 

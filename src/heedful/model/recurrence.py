@@ -12,6 +12,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from heedful.model.inference_math import linear
+
 Inputs = Float[Tensor, "*rows input"]
 Products = Float[Tensor, "*rows gates"]
 State = tuple[Tensor, ...]
@@ -52,7 +54,7 @@ class SummedSteps(Steps, ABC):
 
     def products(self, inputs: Inputs) -> Products:
         """The input products of all gates."""
-        return nn.functional.linear(inputs, self.from_input, self.bias)
+        return linear(inputs, self.from_input, self.bias)
 
 
 class LSTMSteps(SummedSteps):
@@ -69,7 +71,7 @@ class LSTMSteps(SummedSteps):
     def step(self, product: Products, state: State) -> State:
         """The state after one more input."""
         hidden, memory = state
-        gates = hidden @ self.from_state.t() + product
+        gates = linear(hidden, self.from_state) + product
         sigmoids, candidate = gates.tensor_split([3 * self.hidden_size], dim=-1)
         enter, keep, leave = sigmoids.sigmoid().chunk(3, dim=-1)
         memory = torch.addcmul(keep * memory, enter, candidate.tanh())
@@ -78,7 +80,7 @@ class LSTMSteps(SummedSteps):
     def advance(self, product: Products, state: State) -> None:
         """The same, written over the state; for use without gradients."""
         hidden, memory = state
-        gates = (hidden @ self.from_state.t()).add_(product)
+        gates = linear(hidden, self.from_state).add_(product)
         sigmoids, candidate = gates.tensor_split([3 * self.hidden_size], dim=-1)
         enter, keep, leave = sigmoids.sigmoid_().chunk(3, dim=-1)
         memory.mul_(keep).addcmul_(enter, candidate.tanh_())
@@ -90,7 +92,7 @@ class ElmanSteps(SummedSteps):
 
     def step(self, product: Products, state: State) -> State:
         """The state after one more input."""
-        return ((state[0] @ self.from_state.t() + product).tanh(),)
+        return ((linear(state[0], self.from_state) + product).tanh(),)
 
 
 class GRUSteps(Steps):
@@ -102,12 +104,12 @@ class GRUSteps(Steps):
 
     def products(self, inputs: Inputs) -> Products:
         """All three gates' input products."""
-        return nn.functional.linear(inputs, self.from_input, self.input_bias)
+        return linear(inputs, self.from_input, self.input_bias)
 
     def step(self, product: Products, state: State) -> State:
         """The state after one more input."""
         (hidden,) = state
-        of_state = nn.functional.linear(hidden, self.from_state, self.state_bias).chunk(3, dim=-1)
+        of_state = linear(hidden, self.from_state, self.state_bias).chunk(3, dim=-1)
         of_input = product.chunk(3, dim=-1)
         reset = (of_input[0] + of_state[0]).sigmoid()
         keep = (of_input[1] + of_state[1]).sigmoid()

@@ -86,8 +86,8 @@ def states_of(
     start = 0
     for parents, places in zip(found.parents, found.places, strict=True):
         check_interrupted()
-        state = tuple(part[parents] for part in state)
-        steps.advance(products[places], state)
+        state = tuple(part.index_select(0, parents) for part in state)
+        steps.advance(products.index_select(0, places), state)
         hidden[start : start + len(places)] = state[0]
         start += len(places)
     return hidden

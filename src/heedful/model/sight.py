@@ -6,6 +6,7 @@ from torch import Tensor, nn
 
 from heedful.model.alignments import KeyScores
 from heedful.model.classifier import AttentionClassifier
+from heedful.model.inference_math import linear
 from heedful.model.layers import WithSkip
 from heedful.model.outputs import Output
 
@@ -40,7 +41,7 @@ class Sight:
     ) -> Float[Tensor, "batch tokens inner"]:
         """The linear map of states whose words' embeddings are `own`."""
         joined = self.encoder.join(state, own) if isinstance(self.encoder, WithSkip) else state
-        return nn.functional.linear(joined, self.weight, self.bias)
+        return linear(joined, self.weight, self.bias)
 
     def __call__(self, inner: Inner) -> Views:
         """Attention score, then outputs without their bias."""

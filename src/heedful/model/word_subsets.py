@@ -17,6 +17,7 @@ from torch import Tensor
 from heedful.interruption import check_interrupted
 from heedful.model.classifier import AttentionClassifier, TextClassifier, Trace
 from heedful.model.decision import values_of
+from heedful.model.inference_math import linear
 from heedful.model.layers import Recurrent, TokenWise
 from heedful.model.precision import in_parts
 from heedful.model.recurrence import steps_of
@@ -142,8 +143,8 @@ class _Views:
         sight, start = self.sight, 0
         inner = sight.bias.expand(int(is_token.sum()), -1)
         for hidden, node in states:
-            part = hidden @ sight.weight[:, start : start + hidden.shape[1]].t()
-            inner = part[node[is_token]].add_(inner)
+            part = linear(hidden, sight.weight[:, start : start + hidden.shape[1]])
+            inner = part.index_select(0, node[is_token]).add_(inner)
             start += hidden.shape[1]
         views = inner.new_zeros(*is_token.shape, sight.views)
         views[is_token] = sight(inner)
