@@ -71,6 +71,7 @@ class TransformerSubject(Subject):
             Need.HELD_LAYERS: not model.why_not_decomposed,
             Need.LAYERS: not model.why_no_layers,
             Need.SUMS: not model.why_no_sums,
+            Need.SHARED_BIASES: not model.why_not_shared,
         }
         self.gives = GIVEN | {need for need, is_given in held.items() if is_given}
 
