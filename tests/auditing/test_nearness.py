@@ -82,7 +82,7 @@ def test_what_makes_a_picture_false_makes_its_score_0():
     assert found.score.tolist() == [0.0]
     idles = a_subject(POINTS, lambda word: 9.0 if word == "one" else 1.0)
     found = near(idles, "one two great three")
-    assert found.defects.leads_with_idle_words.tolist() == [True]
+    assert found.defects.leads_with_minor_words.tolist() == [True]
     assert found.score.tolist() == [0.0]
 
 

@@ -135,3 +135,28 @@ def test_given_scores_are_judged_in_the_other_ways_too(hidden, verdict, said):
     for column in {"is_true_masked"} & set(found.columns):
         given_column = found.columns[f"{column}_given attributions"]
         np.testing.assert_array_equal(given_column, found.columns[column])
+
+
+def by_place(texts):
+    """The third word decides: what stands before it does not count, unless it is deleted."""
+    words = [text.split() for text in texts]
+    third = [POINTS.get(some[2], 0.0) if len(some) > 2 else 0.0 for some in words]
+    good = 1 / (1 + np.exp(-np.array(third)))
+    return np.column_stack([1 - good, good])
+
+
+def test_pictures_of_a_function_are_judged_with_words_replaced_if_it_names_a_word():
+    plain = a_subject(POINTS, lambda word: 5.0 if word in POINTS else 0.1, by_place)
+    rng = np.random.default_rng(0)
+    fillers = [f"word{number}" for number in range(30)]
+    texts = []
+    for number in range(40):
+        clue, other = ("great", "awful") if number % 2 else ("awful", "great")
+        one, two, *rest = rng.choice(fillers, 8, replace=False)
+        texts.append(" ".join([one, two, clue, *rest[:2], other, *rest[2:], f"number{number}"]))
+    given = Documents(Document(text, None) for text in texts)
+    without = audit(plain, given, SETTINGS, ["telling"])
+    assert "is_true_replaced" not in without.columns
+    named = PlainSubject(plain.predict, plain.attend, plain.classes, "word0")
+    found = audit(named, given, SETTINGS, ["telling"])
+    assert found.columns["is_true_replaced"].mean() == 1.0

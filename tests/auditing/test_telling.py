@@ -7,7 +7,7 @@ import pytest
 
 from heedful.auditing.audit import audit
 from heedful.auditing.questions import AuditSettings
-from heedful.auditing.scope import exceptions
+from heedful.auditing.scope import exceptions, scope
 from heedful.auditing.subjects.function import PlainSubject
 from heedful.auditing.subjects.modules.subject import ModuleSubject
 from heedful.calibration.built import BuiltAdapter, BuiltModel
@@ -135,13 +135,54 @@ def test_documents_whose_words_carry_no_decision_are_silent():
     documents = Documents(Document(text, None) for text in texts)
     found = audit(subject, documents, FEW, ["telling"])
     assert np.isnan(found.columns["picture"]).tolist() == [False, True, True]
-    assert np.isnan(found.columns["is_true_picture"]).tolist() == [False, True, True]
+    np.testing.assert_equal(found.columns["is_true_picture"], [0.0, np.nan, 1.0])
     test = true_pictures(found)
-    assert test.score.documents == 1
+    assert test.score.documents == 2
     assert test.note == (
         "best ranking: words alone on 100% of the documents; "
         "1 silent document: no words carry the decision there"
     )
+
+
+@pytest.mark.parametrize(("shown", "truth"), [(5, 1.0), (4, 1.0), (3, 1.0), (2, 0.0), (1, 0.0)])
+def test_where_all_words_matter_alike_a_picture_may_not_hide_what_carries_the_decision(
+    shown, truth
+):
+    """Any order of the words is as good as another, so no ranking is better than chance."""
+    alike = [f"clue{number}" for number in range(5)]
+    weights = dict.fromkeys(alike[:shown], 1.0)
+    subject = a_subject(dict.fromkeys(alike, 1.0), lambda word: weights.get(word, 0.001))
+    found = pictures(subject, [" ".join(alike)])
+    assert np.isnan(found["picture"]).tolist() == [True]
+    assert found["is_true_picture"].tolist() == [truth]
+
+
+def decided_by_the_class_itself(share):
+    """Good without any word; on a share of the texts `awful` turns it."""
+    texts = [
+        f"{'awful' if n < 100 * share else 'plain'} one two three four number{n}"
+        for n in range(100)
+    ]
+
+    def predict(given):
+        sums = np.array([1.0 + sum(POINTS.get(word, 0) for word in t.split()) for t in given])
+        good = 1 / (1 + np.exp(-2 * sums))
+        return np.column_stack([1 - good, good])
+
+    documents = Documents(Document(text, None) for text in texts)
+    return audit(showing({"awful": 1.0}, predict), documents, FEW, ["telling"])
+
+
+def test_no_picture_is_safe_where_most_decisions_are_carried_by_no_words():
+    often, rarely = decided_by_the_class_itself(0.7), decided_by_the_class_itself(0.3)
+    assert true_pictures(often).score.value == true_pictures(rarely).score.value == 1.0
+    assert true_pictures(often).judgement == "supported"
+    assert true_pictures(rarely).judgement == "undecided"
+    usually = "so a heat map of this model usually shows nothing"
+    assert usually not in scope(often)
+    assert usually in scope(rarely)
+    assert "On 70 of 100 texts no words carry the decision" in rarely.in_plain_words.found
+    assert "too close" not in rarely.in_plain_words.found
 
 
 def test_sparse_attention_is_not_read_beyond_the_words_that_have_weight():

@@ -5,7 +5,12 @@ from heedful.auditing.audit import audit
 from heedful.auditing.bootstrap import Score
 from heedful.auditing.questions import AuditSettings
 from heedful.auditing.subjects.modules.subject import ModuleSubject
-from heedful.auditing.verdict import judge_question, judge_test, reach_verdict
+from heedful.auditing.verdict import (
+    judge_pictures_of,
+    judge_question,
+    judge_test,
+    reach_verdict,
+)
 from heedful.calibration.built import BuiltAdapter, BuiltModel
 from heedful.errors import ConfigError
 from heedful.text.datasets.planted import Planted
@@ -32,6 +37,27 @@ def test_a_judged_test_is_read_by_its_whole_interval(interval, spread, judgement
     assert (
         judge_test("permutation", a_score(interval, spread), "higher", 100, cuts=CUTS) == judgement
     )
+
+
+@pytest.mark.parametrize(
+    ("judgement", "silent", "expected"),
+    [
+        ("supported", 0, "supported"),
+        ("supported", 50, "supported"),
+        ("supported", 55, "supported"),  # half of all documents may well be more than that
+        ("supported", 70, "undecided"),
+        ("contradicted", 70, "contradicted"),
+        ("undecided", 70, "undecided"),
+    ],
+)
+def test_true_pictures_are_not_supported_where_surely_most_documents_have_none(
+    judgement, silent, expected
+):
+    assert judge_pictures_of(judgement, silent, 100) == expected
+
+
+def test_of_no_documents_nothing_is_silent():
+    assert judge_pictures_of("supported", 0, 0) == "supported"
 
 
 def test_a_test_without_a_measured_cut_is_only_reported():

@@ -12,7 +12,7 @@ from heedful.auditing.results import Audit
 from heedful.auditing.subjects.classifier import ClassifierSubject
 from heedful.auditing.subjects.function import PlainSubject
 from heedful.auditing.withholding import (
-    IDLE,
+    MINOR,
     MISSES,
     OTHER_SIDE,
     SILENT,
@@ -75,7 +75,7 @@ def test_documents_of_the_audit_are_shown_where_their_picture_is_true(audited, w
         ("a great thing", True, MAY),
         ("hidden thing or two", False, MISSES),
         ("bad but great great", False, OTHER_SIDE),
-        ("a loud great thing", False, IDLE),
+        ("a loud great thing", False, MINOR),
         ("nothing here", False, SILENT),
     ],
 )

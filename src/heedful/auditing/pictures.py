@@ -19,7 +19,13 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
-from heedful.auditing.defects import TIED, find_defects, is_lost_with, shown_words
+from heedful.auditing.defects import (
+    TIED,
+    find_defects,
+    hidden_words,
+    is_lost_with,
+    shown_words,
+)
 from heedful.auditing.metrics.log_odds import log_odds
 from heedful.auditing.metrics.top import top_k
 from heedful.auditing.results import Column
@@ -114,7 +120,7 @@ class Pictures:
     """How true the picture of each document is; NaN where none can be judged."""
 
     place: Column  # between random rankings (0) and the best one (1)
-    is_true: Column  # 1 or 0
+    is_true: Column  # 1 or 0; NaN of silent documents
     is_silent: Bool[ndarray, " documents"]  # no words carry the decision
     best: Column  # the fall of the best ranking; NaN where all rankings do as well
 
@@ -138,10 +144,16 @@ def judge_pictures(
     best = deleting.mean(deleting.best)
     best = np.where(best - floor > SLIGHT * margin, best, np.nan)
     place = place_between(fall, floor, best)
-    is_shown_true = is_true(place)
-    is_wrong = find_defects(judge, reading, weights, effects).any
-    is_shown_true[is_wrong & ~np.isnan(place)] = 0.0
     is_silent = deleting.is_silent(margin)
+    # Where all words matter alike any order is as good as another, but not any picture: what it
+    # hides must not carry the decision.
+    has_order = reading.is_token.sum(axis=1) > 1
+    alike = np.flatnonzero(np.isnan(place) & ~np.isnan(fall) & ~is_silent & has_order)
+    is_shown_true = is_true(place)
+    is_kept = reading.is_token & ~hidden_words(weights, reading.is_token)
+    is_shown_true[alike] = ~is_lost_with(judge, reading, effects, alike, is_kept)
+    is_wrong = find_defects(judge, reading, weights, effects).any
+    is_shown_true[is_wrong & ~np.isnan(is_shown_true)] = 0.0
     silent = np.flatnonzero(is_silent)
     # Many words may say the same, or none may say anything. If the shown words do not carry the
     # decision either, others do, and the picture hides them.

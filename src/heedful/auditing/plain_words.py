@@ -19,7 +19,13 @@ from heedful.auditing.operating_points import (
     OperatingPoint,
 )
 from heedful.auditing.results import Audit, TestResult
-from heedful.auditing.scope import exceptions, find_test, tolerated_share
+from heedful.auditing.scope import (
+    exceptions,
+    find_test,
+    is_mostly_silent,
+    silent_documents,
+    tolerated_share,
+)
 from heedful.auditing.terms import QUESTIONS
 from heedful.auditing.verdict import DECIDING, NEVER_WITHOUT, VETOING, Verdict
 from heedful.errors import counted
@@ -147,11 +153,17 @@ def _found(audit: Audit) -> Iterator[str]:
     if audit.chance:
         yield f"{audit.chance[0].upper()}{audit.chance[1:]}."
     if pictures := _pictures(audit):
-        limit = tolerated_share(audit)
+        limit, silent = tolerated_share(audit), silent_documents(audit)
+        of = "the other texts" if silent else "the texts"
+        if silent:
+            yield (
+                f"On {silent:,} of {counted(audit.documents, 'text')} no words carry the decision, "
+                "so a heat map shows nothing there."
+            )
         yield (
-            f"In {1 - pictures.score.value:.0%} of the texts the highlighted words matter less "
-            "than half as much as the best words that were found, so the heat map is false. At "
-            f"most {limit:.0%} is tolerated{_closeness(pictures)}."
+            f"In {1 - pictures.score.value:.0%} of {of} the heat map is false: its highlighted "
+            "words matter less than half as much as the best words that were found, or it hides "
+            f"words that decide. At most {limit:.0%} is tolerated{_closeness(pictures, audit)}."
         )
     for question in (*DECIDING, *VETOING):
         judgement = _judgement(audit, question)
@@ -170,9 +182,9 @@ def _pictures(audit: Audit) -> TestResult | None:
     return None if found is None or math.isnan(found[0].score.value) else found[0]
 
 
-def _closeness(test: TestResult) -> str:
+def _closeness(test: TestResult, audit: Audit) -> str:
     """Why a share that is on the right side of the limit may not be enough."""
-    if test.judgement != "undecided":
+    if test.judgement != "undecided" or is_mostly_silent(audit):
         return ""
     return f", and with {counted(test.score.documents, 'text')} that is too close to be sure"
 

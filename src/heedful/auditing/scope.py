@@ -18,7 +18,15 @@ from heedful.auditing.operating_points import (
     OperatingPoint,
 )
 from heedful.auditing.results import Audit, TestResult
-from heedful.auditing.verdict import FEWEST, Verdict, compared, judge_question, reach_verdict
+from heedful.auditing.verdict import (
+    FEWEST,
+    Judgement,
+    Verdict,
+    compared,
+    judge_pictures_of,
+    judge_question,
+    reach_verdict,
+)
 from heedful.errors import counted
 from heedful.intervals import wilson
 
@@ -95,7 +103,7 @@ def _sentences(audit: Audit, pictures: TestResult, point: OperatingPoint) -> Ite
     opening = f"{CLAIM}: its" if audit.verdict == "may" else "Its"
     limit = f"{tolerated_share(audit):.0%} is tolerated"
     yield f"{opening} picture is false on {_share(pictures)}; {limit}."
-    if pictures.judgement == "undecided":
+    if pictures.judgement == "undecided" and not is_mostly_silent(audit):
         yield "That is too close to the limit to be sure: audit more documents."
     for repeated, _ in _tests_of(audit, FALSE_DOCUMENTS):
         if {repeated.judgement, pictures.judgement} == {"supported", "contradicted"}:
@@ -121,6 +129,8 @@ def _sentences(audit: Audit, pictures: TestResult, point: OperatingPoint) -> Ite
     if silent := _silent(audit):
         on, mostly = counted(len(silent), "document"), _mostly(audit, silent)
         yield f"On {on}{mostly} no words carry the decision: show no picture there."
+        if is_mostly_silent(audit):
+            yield "That is most of them, so a heat map of this model usually shows nothing."
     if withheld := _withheld(audit):
         yield withheld
 
@@ -138,10 +148,26 @@ def _withheld(audit: Audit) -> str:
     )
 
 
+def silent_documents(audit: Audit) -> int:
+    """The number of documents whose decision no words carry."""
+    return len(_silent(audit))
+
+
+def is_mostly_silent(audit: Audit) -> bool:
+    """Whether there are so many of them that no picture is said to be safe."""
+    return _unless_silent(audit, "supported") != "supported"
+
+
 def _silent(audit: Audit) -> list[int]:
     """The places of documents whose decision no words carry."""
     silent = audit.columns.get("is_silent")
     return [] if silent is None else np.flatnonzero(silent == 1).tolist()
+
+
+def _unless_silent(audit: Audit, judgement: Judgement) -> Judgement:
+    """A judgement on true pictures, with the silent documents taken into account."""
+    silent = audit.columns.get("is_silent", np.empty(0))
+    return judge_pictures_of(judgement, len(_silent(audit)), int((~np.isnan(silent)).sum()))
 
 
 def _mostly(audit: Audit, silent: list[int]) -> str:
@@ -186,7 +212,9 @@ def _verdict_at(audit: Audit, tolerated: float) -> Verdict:
     judgements = {}
     for answer in audit.answers:
         found = [
-            compared(one.score.interval, cuts[one.name]) if one.name in by_share else one.judgement
+            _unless_silent(audit, compared(one.score.interval, cuts[one.name]))
+            if one.name in by_share
+            else one.judgement
             for one in answer.tests
         ]
         if audit.chance:  # nothing is supported of a model at chance

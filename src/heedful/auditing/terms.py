@@ -34,7 +34,8 @@ NUMBERS = {
     "model reads that word.",
     "heat map": "The text with each word coloured by its number; also called the picture.",
     "false picture": "A heat map whose highlighted words matter less than half as much to the "
-    "decision as the best words that were found for the same text.",
+    "decision as the best words that were found for the same text, or which hides words that "
+    "decide.",
     "silent document": "A text whose decision stays the same whichever words are deleted, so that "
     "no heat map of it is true or false.",
     "value": "What a test measured, averaged over the documents.",

@@ -5,6 +5,7 @@ from typing import Literal
 
 from heedful.auditing.bootstrap import Interval, Score
 from heedful.auditing.metrics.base import Better
+from heedful.intervals import wilson
 
 Judgement = Literal["supported", "contradicted", "undecided", "reported"]
 Verdict = Literal["may", "may-not", "not-safe"]
@@ -31,7 +32,8 @@ accuracy, in deep audits).
     supported      the whole interval of the score lies above the cut
     contradicted   the whole interval lies below it
     undecided      otherwise, or when floor and ceiling do not separate (no power on this data), or
-                   on fewer than 20 different documents; a question is undecided if its judged tests
+                   on fewer than 20 different documents, or, of true pictures, when surely most
+                   decisions are carried by no words; a question is undecided if its judged tests
                    contradict each other, or if its first one is undecided and none contradicts it
 
 Attention "may not be shown" if telling, decisive or leak-free is contradicted. It "may be shown" if
@@ -53,6 +55,7 @@ GAIN_TEST = "accuracy over uniform"  # the one test without controls
 LIKE_RANDOM = 0.5  # rank agreement with the same reading of a model with random weights
 INCOMPLETE = 0.1  # of the scores: what they lack to the sum that they should have
 
+MOSTLY_SILENT = 0.5  # of the documents: of the others alone, no heat map is said to be safe
 FEWEST = 20  # different documents: an interval over fewer says little
 
 SENTENCES: dict[Verdict, str] = {
@@ -93,6 +96,15 @@ def compared(interval: Interval, cut: float) -> Judgement:
     if low > cut:
         return "supported"
     return "contradicted" if high < cut else "undecided"
+
+
+def judge_pictures_of(judgement: Judgement, silent: int, documents: int) -> Judgement:
+    """The judgement on true pictures: not supported where surely most documents have none to show.
+
+    `silent`: how many of the documents are decided by no words.
+    """
+    is_rare = documents > 0 and wilson(silent, documents)[0] > MOSTLY_SILENT
+    return "undecided" if judgement == "supported" and is_rare else judgement
 
 
 def judge_check(interval: Interval, cut: float, documents: int) -> Judgement:

@@ -27,9 +27,9 @@ from heedful.model.precision import in_full
 from heedful.runs import RunFolder
 from heedful.text.documents import Document, Documents
 
-SILENT = "No words carry this decision, so there is nothing to show."
-MISSES = "A word that matters as much as any other has almost no weight."
-IDLE = "The words with the most weight do nothing: without them the decision stays the same."
+SILENT = "Deleting words hardly changes this decision, so there is nothing to show."
+MISSES = "Words that decide have almost no weight."
+MINOR = "The words with the most weight matter less than half as much as others."
 STRANGE = "The text contains no word that the model knows."
 OTHER_SIDE = "Most of the weight is on words that oppose the decision."
 
@@ -86,8 +86,8 @@ class ByScore:
                 sentence = MISSES
             elif near.defects.shows_the_other_side[row]:
                 sentence = OTHER_SIDE
-            elif near.defects.leads_with_idle_words[row]:
-                sentence = IDLE
+            elif near.defects.leads_with_minor_words[row]:
+                sentence = MINOR
             found.append(sentence)
         return found
 

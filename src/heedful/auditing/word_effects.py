@@ -55,10 +55,11 @@ class WordEffects:
         """Words that alone say next to nothing for either side."""
         return (np.abs(_shares(self.alone)) <= SLIGHT) & self.is_token
 
-    @cached_property
-    def is_needless(self) -> Bool[ndarray, "documents words"]:
-        """Words whose deletion changes next to nothing, for or against."""
-        return (np.abs(_shares(self.lost)) <= SLIGHT) & self.is_token
+    def is_below(self, share: float) -> Bool[ndarray, "documents words"]:
+        """Words with less than a share of the largest effect of their document, among others and
+        alone, for or against."""
+        lost, alone = np.abs(_shares(self.lost)), np.abs(_shares(self.alone))
+        return (lost < share) & (alone < share)
 
     @property
     def _speaks_clearly_against(self) -> Bool[ndarray, "documents words"]:

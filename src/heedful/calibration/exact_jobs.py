@@ -132,4 +132,4 @@ def as_function(adapter: BuiltAdapter) -> PlainSubject:
         rows = zip(texts, reading.offsets, reading.weights, strict=True)
         return [WordWeights(text, at, weights[: len(at)]) for text, at, weights in rows]
 
-    return PlainSubject(predict, attend, adapter.classes)
+    return PlainSubject(predict, attend, adapter.classes, adapter.unknown_word)

@@ -70,6 +70,7 @@ from heedful.auditing.subjects.base import Words
 from heedful.auditing.subjects.erasure import Ranking
 from heedful.auditing.subjects.order_search import OrderSearch, search_orders
 from heedful.auditing.subjects.retrained import MASKED_JUDGE, Twin, as_trained
+from heedful.auditing.verdict import judge_pictures_of
 from heedful.errors import counted
 from heedful.training.settings import Settings
 
@@ -257,9 +258,11 @@ def _spread(
 
 
 def _true_pictures(found: Findings) -> TestResult:
-    silent = int(np.nansum(found.columns["is_silent"]))
+    is_silent = found.columns["is_silent"]
+    silent, asked = int(np.nansum(is_silent)), int((~np.isnan(is_silent)).sum())
     notes = [ceiling_sentence(found)]
     if silent:
         notes += [f"{counted(silent, 'silent document')}: no words carry the decision there"]
     shown = score_share(found.columns["is_true_picture"], found.settings.bootstrap)
-    return found.judged(TRUE_PICTURES, shown, note="; ".join(filter(None, notes)))
+    judged = found.judged(TRUE_PICTURES, shown, note="; ".join(filter(None, notes)))
+    return replace(judged, judgement=judge_pictures_of(judged.judgement, silent, asked))

@@ -18,6 +18,9 @@ class PlainSubject(Subject):
 
     `attend` gives the words of each text, as places in it, and their weights. A word is deleted by
     writing the text without it, so it has the measures of importance that need no more than that.
+    `unknown_word`: a word that says nothing to the function. With it, pictures are also judged with
+    words replaced: without, a model that reads words by their places is judged by deletions, which
+    move all that stand behind.
     """
 
     noun = "a plain function"
@@ -28,10 +31,17 @@ class PlainSubject(Subject):
         predict: Callable[[list[str]], Probabilities],
         attend: Callable[[list[str]], list[WordWeights]],
         classes: Sequence[Label],
+        unknown_word: str = "",
     ) -> None:
         self.predict = predict
         self.attend = attend
         self.classes = tuple(classes)
+        self.unknown_word = unknown_word
+
+    @property
+    def replacement(self) -> str:
+        """The word that says nothing; nothing without one."""
+        return self.unknown_word
 
     def read(self, texts: Sequence[str]) -> Reading:
         """What the two functions say."""
