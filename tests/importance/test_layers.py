@@ -163,7 +163,7 @@ def propagated(model, states, attentions, logit):
     """BERT, written out with a vector from each position (k) to each (i), as DecompX has them."""
     size = states[0].shape[1]
     parts = torch.diag_embed(torch.ones(size)).unsqueeze(-1) * states[0][0].unsqueeze(0)
-    for block, given, attention in zip(model.bert.encoder.layer, states, attentions, strict=False):
+    for block, attention in zip(model.bert.encoder.layer, attentions, strict=True):
         value, taken = block.attention.self.value, block.attention.output.dense
         width = value.out_features // attention.shape[1]
         added = torch.zeros_like(parts)

@@ -141,7 +141,7 @@ class Part(ABC):
         raise _not_given(Need.SUMS)
 
     def contributions(self) -> tuple[Float[Tensor, " batch"], PositionScores]:
-        """The target's logit, and what each position gives to it, biases included (SHARED_BIASES)."""
+        """The target's logit, and what each position gives to it with biases (SHARED_BIASES)."""
         raise _not_given(Need.SHARED_BIASES)
 
     def without_values(self) -> Iterator[Square]:
