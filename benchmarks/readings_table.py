@@ -40,10 +40,12 @@ from heedful.auditing.run_audit import AuditPlan
 from heedful.auditing.subjects.huggingface.audit_readings import audit_readings
 from heedful.auditing.subjects.huggingface.loading import of_pair
 from heedful.auditing.subjects.huggingface.readings import ReadingAudits, subjects_of
+from heedful.importance import importances
 from heedful.storage import json_bytes, write_atomically
 from heedful.text.documents import Documents
 
 ATTENTION, BY_CHANCE = "attention", "random"
+FURTHER = ("decomposition-with-biases",)  # beside those of every audit
 # GPT-2 would add the embedding of piece 0 for every segment number.
 WITHOUT_SEGMENTS = ["input_ids", "attention_mask"]
 KEPT = (
@@ -187,7 +189,9 @@ def main() -> None:
     parser.add_argument("--pretrained", required=True, help="folder of an encoder, its tokenizer")
     parser.add_argument("-o", "--output", type=Path, required=True)
     parser.add_argument("--documents", type=int, default=200, help="that are audited")
+    parser.add_argument("--budget", type=float, help="seconds: as many documents as fit")
     parser.add_argument("--train-documents", type=int, help="at random; default: all")
+    parser.add_argument("--test-documents", type=int, help="at random; default: all")
     parser.add_argument("--longest", type=int, default=128, help="pieces that are read of a text")
     parser.add_argument("--decoder", action="store_true", help="train a GPT-2 from random numbers")
     parser.add_argument("--layers", type=int, default=3, help="of the decoder")
@@ -198,6 +202,7 @@ def main() -> None:
     parser.add_argument("--words", type=int, help="of each text: only the first are kept")
     parser.add_argument("--readouts", help="of attention, by commas; default: the usual ones")
     parser.add_argument("--sampled", type=int, default=300, help="documents of costly measures")
+    parser.add_argument("--replaced", type=int, default=100, help="documents of other checks")
     parser.add_argument("--only-train", action="store_true", help="audit with another call")
     given = parser.parse_args()
     corpus = heedful.load(given.data)
@@ -212,15 +217,23 @@ def main() -> None:
         return
     started, cpu = time.monotonic(), time.process_time()
     loaded = of_pair(model, tokenizer, "decoder" if given.decoder else "encoder")
-    loaded, documents, _ = loaded.with_labels_of(shortened(corpus.test, given.words))
+    chosen = np.random.default_rng(given.seed).permutation(len(corpus.test))
+    tested = corpus.test.take(chosen[: given.test_documents].tolist())
+    loaded, documents, _ = loaded.with_labels_of(shortened(tested, given.words))
     answers = loaded.model.probabilities(documents.texts).argmax(axis=1)
     labels = [loaded.classes.index(label) for label in documents.labels]
     readouts = given.readouts.split(",") if given.readouts else None
     subjects, notes = subjects_of(loaded, readouts)
-    settings = AuditSettings(seed=given.seed, sampled_documents=given.sampled)
-    plan = AuditPlan(settings, given.ask.split(","), given.documents)
+    subjects = {
+        name: one.with_measures([m for m in FURTHER if importances[m].needs <= one.gives])
+        for name, one in subjects.items()
+    }
+    settings = AuditSettings(
+        seed=given.seed, sampled_documents=given.sampled, replaced_documents=given.replaced
+    )
+    plan = AuditPlan(settings, given.ask.split(","), given.documents, given.budget)
     audits = audit_readings(loaded, subjects, documents, plan)
-    rows = rows_of(audits)
+    rows, first = rows_of(audits), next(iter(audits.audits.values()))
     auditing = {
         "seconds": round(time.monotonic() - started, 1),
         "cpu_seconds": round(time.process_time() - cpu, 1),
@@ -230,7 +243,7 @@ def main() -> None:
         **options, "model": type(model).__name__, "model_layers": loaded.model.layers,
         "test_accuracy": float(np.mean(answers == np.array(labels))),
         "test_documents": len(documents),
-        "interval_level": next(iter(audits.audits.values())).about["interval_level"],
+        "audited": len(first.texts), "interval_level": first.about["interval_level"],
         "sentence": audits.sentence, "instead": audits.instead,
         "chosen": audits.audits[audits.best].evidence["instead"],
         "notes": [*notes, *audits.notes], "machine": machine.describe(),
@@ -242,7 +255,7 @@ def main() -> None:
     print(
         f"{found['model']} of {found['model_layers']} layers on {given.data}, seed {given.seed}: "
         f"{found['test_accuracy']:.1%} of {len(documents):,} test documents right; "
-        f"{given.documents} audited in {auditing['cpu_seconds']:.0f} CPU s, intervals at "
+        f"{len(first.texts)} audited in {auditing['cpu_seconds']:.0f} CPU s, intervals at "
         f"{found['interval_level']:.1%}\n"
     )
     print(markdown(rows))
