@@ -82,8 +82,9 @@ class _OfFirst(Watch):
         **options: Any,
     ) -> tuple[Tensor, Tensor]:
         """As a watch, on the first rows."""
-        first = (each[: self._rows] for each in (query, key, value))
-        mask = None if attention_mask is None else attention_mask[: self._rows]
+        some = slice(self._rows)
+        mask = None if attention_mask is None else attention_mask[some]
+        first = query[some], key[some], value[some]
         self._mode.is_paused = True
         try:
             _, weights = super().__call__(module, *first, mask, **options)
