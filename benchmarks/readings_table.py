@@ -6,8 +6,9 @@
 A classifier is trained on the corpus by a plain loop: the encoder in FOLDER fine-tuned, or a GPT-2
 of a few layers with random numbers at first, cut into pieces by FOLDER's tokenizer. It is kept in
 DIR/model; one that is there already is not trained again. Then its readings are audited on
-documents of the test part: those of its attention and every measure of importance. Intervals are
-those of the audits: they hold for all readings of attention together.
+documents of the test part: those of its attention and every measure of importance. The audits are
+kept in DIR/audits and not made again. Intervals are those of the audits: they hold for all readings
+of attention together. Decomposition is compared with each reading on the same documents.
 Prints a table in Markdown and writes DIR/readings_table.json; uses CUDA where there is a device.
 """
 
@@ -34,6 +35,7 @@ from transformers import (
 
 import heedful
 from heedful.auditing.alternatives import READINGS
+from heedful.auditing.bootstrap import BootstrapSettings, estimate
 from heedful.auditing.questions import AuditSettings
 from heedful.auditing.results import plain
 from heedful.auditing.run_audit import AuditPlan
@@ -44,7 +46,8 @@ from heedful.importance import importances
 from heedful.storage import json_bytes, write_atomically
 from heedful.text.documents import Documents
 
-ATTENTION, BY_CHANCE = "attention", "random"
+ATTENTION, BY_CHANCE, BEST = "attention", "random", "decomposition"
+TOLD = "comprehensiveness"
 FURTHER = ("decomposition-with-biases",)  # beside those of every audit
 # GPT-2 would add the embedding of piece 0 for every segment number.
 WITHOUT_SEGMENTS = ["input_ids", "attention_mask"]
@@ -153,6 +156,7 @@ def rows_of(audits: ReadingAudits) -> list[dict[str, Any]]:
     taken from the audit of the first.
     """
     rows = []
+    best = next(iter(audits.audits.values())).columns[f"{TOLD}_{BEST}"]
     for place, (name, audit) in enumerate(audits.audits.items()):
         for row in audit.evidence["measures"]:
             if row["measure"] == ATTENTION:
@@ -161,6 +165,12 @@ def rows_of(audits: ReadingAudits) -> list[dict[str, Any]]:
                 named = {"reading": row["measure"], "verdict": row["verdict"]}
             else:
                 continue
+            ahead = estimate(
+                best - audit.columns[f"{TOLD}_{row['measure']}"],
+                np.random.default_rng(0),
+                BootstrapSettings(level=audit.about["interval_level"]),
+            )
+            named |= {"decomposition_ahead_by": (ahead.mean, *ahead.interval)}
             rows.append(named | {key: row[key] for key in KEPT})
     return sorted(rows, key=lambda row: -row["comprehensiveness"])
 
@@ -172,14 +182,19 @@ def markdown(rows: list[dict[str, Any]]) -> str:
         true, low, high = (1 - row[k] for k in ("false_pictures", "false_high", "false_low"))
         random = "" if row["random_model"] is None else f"{row['random_model']:.2f}"
         verdict = "" if row["reading"] == BY_CHANCE else READINGS[row["verdict"]]
+        ahead, from_, to = row["decomposition_ahead_by"]
+        difference = "" if row["reading"] == BEST else f"{ahead:.3f} [{from_:.3f}, {to:.3f}]"
         return (
             f"| {row['reading']} | {row['comprehensiveness']:.3f} [{row['low']:.3f}, "
-            f"{row['high']:.3f}] | {true:.0%} [{low:.0%}, {high:.0%}] | {random} | "
+            f"{row['high']:.3f}] | {difference} | {true:.0%} [{low:.0%}, {high:.0%}] | {random} | "
             f"{verdict.replace('have', 'has')} |"
         )
 
-    head = "| reading | comprehensiveness | true pictures | like random weights | verdict |"
-    return "\n".join([head, "|---|---|---|---|---|", *map(line, rows)])
+    head = (
+        "| reading | comprehensiveness | decomposition ahead by | true pictures | "
+        "like random weights | verdict |"
+    )
+    return "\n".join([head, "|---|---|---|---|---|---|", *map(line, rows)])
 
 
 def main() -> None:
@@ -232,7 +247,12 @@ def main() -> None:
         seed=given.seed, sampled_documents=given.sampled, replaced_documents=given.replaced
     )
     plan = AuditPlan(settings, given.ask.split(","), given.documents, given.budget)
-    audits = audit_readings(loaded, subjects, documents, plan)
+    folder = given.output / "audits"
+    if folder.is_dir():
+        audits = ReadingAudits.load(folder, subjects)
+    else:
+        audits = audit_readings(loaded, subjects, documents, plan)
+        audits.save(folder)
     rows, first = rows_of(audits), next(iter(audits.audits.values()))
     auditing = {
         "seconds": round(time.monotonic() - started, 1),
