@@ -36,7 +36,12 @@ from heedful.web.server import Server
         (["empty", "--device", "tpu"], "no device named 'tpu'. Known: auto, cpu, cuda"),
         (["empty", "--cores", "0"], "--cores should be at least 1, not 0."),
         ([], "Missing argument"),
-        (["hf-prompt:some/model"], "prompted decoders cannot be served (hf-prompt:some/model)."),
+        (["hf-prompt:some/model"], "hf-prompt:some/model needs a prompt: give --template and"),
+        (["empty", "--template", "{text}"], "a prompted model needs both a template and label"),
+        (
+            ["empty", "--template", "{text}", "--label-words", "bad,good"],
+            "--template and --label-words need hf-prompt:FOLDER_OR_NAME.",
+        ),
     ],
 )
 def test_what_cannot_be_served_is_refused_in_a_sentence(heedful, tmp_path, arguments, sentence):

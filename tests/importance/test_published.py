@@ -17,8 +17,6 @@ from tests.readouts.tiny import tiny_tokenizer
 
 TEXTS = NUMBERS["texts"]
 THEIRS = {one["reading"]: one["scores"] for one in NUMBERS["readings"]}
-# Edin et al. have theirs for models with a layer of attention for each label.
-NOT_RUN = {"attention-x-gradient-x-input"}
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +60,7 @@ def test_a_readout_gives_the_numbers_of_its_authors_code_as_shares(model, name):
 
 def test_every_reading_of_layers_was_compared():
     of_layers = {name for name in importances if Need.LAYERS in importances[name].needs}
-    assert of_layers - NOT_RUN <= set(THEIRS)
+    assert of_layers <= set(THEIRS)
 
 
 def test_numbers_say_where_they_are_from():

@@ -100,13 +100,16 @@ def planted_documents(count: int, seed: int = 0) -> Documents:
     return Documents(documents)
 
 
-def fine_tuned(seed: int = 0) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
-    """A tiny BERT that has learnt the planted label: about two seconds."""
+def fine_tuned(
+    seed: int = 0, kind: str = "Bert"
+) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
+    """A tiny model that has learnt the planted label: about two seconds."""
     tokenizer = tiny_tokenizer(PLANTED)
     torch.manual_seed(seed)
     names = {0: "bad", 1: "good"}
-    settings = KINDS["Bert"] | {"vocab_size": len(tokenizer), "id2label": names}
-    model = AutoModelForSequenceClassification.from_config(transformers.BertConfig(**settings))
+    settings = (KINDS | DECODERS)[kind] | {"vocab_size": len(tokenizer), "id2label": names}
+    config = getattr(transformers, f"{kind}Config")(**settings)
+    model = AutoModelForSequenceClassification.from_config(config)
     optimizer = torch.optim.AdamW(model.parameters(), lr=5e-3)
     documents = planted_documents(1600, seed=1)
     model.train()

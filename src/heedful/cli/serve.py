@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from heedful.cli.options import Device, LongTextsOf
+from heedful.cli.options import Device, LabelWords, LongTextsOf, Template
 
 
 def serve(
@@ -12,7 +12,8 @@ def serve(
         list[str],
         typer.Argument(
             metavar="RUN…",
-            help="Runs, audits, folders that contain them, or hf:FOLDER_OR_NAME.",
+            help="Runs, audits, folders that contain them, hf:FOLDER_OR_NAME or "
+            "hf-prompt:FOLDER_OR_NAME.",
         ),
     ],
     port: Annotated[int, typer.Option(help="Port to listen on; 0 picks a free one.")] = 8642,
@@ -38,6 +39,8 @@ def serve(
         ),
     ] = None,
     long_texts: LongTextsOf = None,
+    template: Template = None,
+    label_words: LabelWords = None,
     device: Device = "auto",
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")
@@ -65,6 +68,11 @@ def serve(
     if token is not None and len(token) < 16:
         raise UsageError("--token is too short to be safe: give 16 characters or more.")
     way: LongTexts = check(long_texts or "cut", LongTexts, "--long-texts")
+    prompt = None
+    if (template, label_words) != (None, None):
+        from heedful.auditing.subjects.huggingface.prompted import Prompt
+
+        prompt = Prompt.of(template, label_words)
     server = Server.at(
         folders,
         host=host,
@@ -75,6 +83,7 @@ def serve(
         cores=cores,
         readouts=readout or (),
         long_texts=way,
+        prompt=prompt,
     )
     for sentence in server.problems:
         show.note(f"note: {sentence}")

@@ -27,30 +27,11 @@ ACTIVATIONS = frozenset(
     }
 )  # fmt: skip
 WRITTEN_OUT = "transformers.activations"  # activations made of several functions
+NORMS = {"layer_norm": True, "rms_norm": False}  # and whether they take the mean away
 PRODUCTS = frozenset({"mul", "multiply", "__mul__", "__rmul__"})
 
 
-@contextmanager
-def layers_held(model: nn.Module) -> Iterator[None]:
-    """What is not linear in a model is constant to the gradients of a pass.
-
-    Functions of torch are replaced, so it does not matter what a model calls its layers.
-    """
-
-    held = _HeldFunctions()
-
-    def hold(module: nn.Module, given: tuple[Tensor, ...], output: Tensor) -> Tensor:
-        return held.activation(given[0], output)
-
-    with ExitStack() as stack:
-        for module in model.modules():
-            if type(module).__module__ == WRITTEN_OUT:
-                stack.callback(module.register_forward_hook(hold).remove)
-        stack.enter_context(held)
-        yield
-
-
-class _HeldFunctions(TorchFunctionMode):
+class HeldFunctions(TorchFunctionMode):
     """Functions of torch whose results are constants to gradients, or multiples of their inputs.
 
     A gate, an activation that is multiplied with something else (as in Llama), is a constant too.
@@ -60,9 +41,19 @@ class _HeldFunctions(TorchFunctionMode):
         super().__init__()
         self._activations: list[Tensor] = []  # of this pass, kept so that none gets another's id
 
+    def constant(self, value: Tensor) -> Tensor:
+        """A value that is held."""
+        return value.detach()
+
+    def shifted(self, given: Tensor, bias: Tensor) -> Tensor:
+        """Something with a bias added to it."""
+        return given + bias
+
     def activation(self, given: Tensor, output: Tensor) -> Tensor:
         """An activation as a multiple of what it was made from."""
-        self._activations.append(held_slope(given, output))
+        is_zero = given == 0
+        slope = torch.where(is_zero, 0.0, output / torch.where(is_zero, 1.0, given))
+        self._activations.append(given * self.constant(slope))
         return self._activations[-1]
 
     def _is_activation(self, value: Any) -> bool:
@@ -78,49 +69,61 @@ class _HeldFunctions(TorchFunctionMode):
         """The function itself, or what holds it."""
         name, options = getattr(func, "__name__", ""), dict(kwargs or {})
         if name in CONSTANTS:
-            return func(*args, **options).detach()
+            return self.constant(func(*args, **options))
         if name in ACTIVATIONS:
             return self.activation(args[0], func(*args, **options))
         if name in PRODUCTS and sum(isinstance(one, Tensor) for one in args) == 2:
             first, second = args
             if self._is_activation(first):
-                return func(first.detach(), second, **options)
+                return func(self.constant(first), second, **options)
             if self._is_activation(second):
-                return func(first, second.detach(), **options)
+                return func(first, self.constant(second), **options)
         if name == "scaled_dot_product_attention":
             query, key, *others = args
-            return func(query.detach(), key.detach(), *others, **options)
-        if name == "layer_norm":
-            return _normalised(*args, **options, is_centred=True)
-        if name == "rms_norm":
-            return _normalised(*args, **options, is_centred=False)
+            return func(self.constant(query), self.constant(key), *others, **options)
+        if name in NORMS:
+            return self.normalised(*args, **options, is_centred=NORMS[name])
         return func(*args, **options)
 
+    def normalised(
+        self,
+        given: Tensor,
+        normalized_shape: Sequence[int],
+        weight: Tensor | None = None,
+        bias: Tensor | None = None,
+        eps: float | None = None,
+        *,
+        is_centred: bool,
+    ) -> Tensor:
+        """Divided by a deviation that is a constant."""
+        over = tuple(range(-len(normalized_shape), 0))
+        moved = given - given.mean(dim=over, keepdim=True) if is_centred else given
+        eps = torch.finfo(given.dtype).eps if eps is None else eps
+        deviation = (moved.square().mean(dim=over, keepdim=True) + eps).sqrt()
+        scaled = moved / self.constant(deviation)
+        if weight is not None:
+            scaled = scaled * weight
+        return scaled if bias is None else self.shifted(scaled, bias)
 
-def held_slope(given: Tensor, output: Tensor) -> Tensor:
-    """`output` as a multiple of what it was made from; the multiple is a constant."""
-    is_zero = given == 0
-    slope = torch.where(is_zero, 0.0, output / torch.where(is_zero, 1.0, given))
-    return given * slope.detach()
 
+@contextmanager
+def layers_held(model: nn.Module, held: HeldFunctions | None = None) -> Iterator[None]:
+    """What is not linear in a model is constant to the gradients of a pass.
 
-def _normalised(
-    given: Tensor,
-    normalized_shape: Sequence[int],
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: float | None = None,
-    *,
-    is_centred: bool,
-) -> Tensor:
-    """Divided by a deviation that is a constant."""
-    over = tuple(range(-len(normalized_shape), 0))
-    moved = given - given.mean(dim=over, keepdim=True) if is_centred else given
-    eps = torch.finfo(given.dtype).eps if eps is None else eps
-    scaled = moved / (moved.square().mean(dim=over, keepdim=True) + eps).sqrt().detach()
-    if weight is not None:
-        scaled = scaled * weight
-    return scaled if bias is None else scaled + bias
+    Functions of torch are replaced, so it does not matter what a model calls its layers.
+    """
+
+    mode = held or HeldFunctions()
+
+    def hold(module: nn.Module, given: tuple[Tensor, ...], output: Tensor) -> Tensor:
+        return mode.activation(given[0], output)
+
+    with ExitStack() as stack:
+        for module in model.modules():
+            if type(module).__module__ == WRITTEN_OUT:
+                stack.callback(module.register_forward_hook(hold).remove)
+        stack.enter_context(mode)
+        yield
 
 
 def unexplained(

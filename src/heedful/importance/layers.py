@@ -4,11 +4,13 @@ A pass is kept whole (`Layers`), so that attention of every layer and the states
 be asked for gradients. Positions are pieces of words, special ones included.
 """
 
+from dataclasses import dataclass
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from heedful.importance.base import importances
+from heedful.importance.base import Complete, importances
 from heedful.importance.seen import (
     AttentionSum,
     Layers,
@@ -140,6 +142,35 @@ def value_zeroing(seen: Seen) -> TokenScores:
         return layers.read_row(flow)
 
     return seen.by_parts(score)
+
+
+@importances.register("decomposition-with-biases", is_audited=False)
+@dataclass(frozen=True)
+class DecompositionWithBiases(Complete):
+    """What a word adds to the target logit, everything nonlinear held, biases shared out.
+
+    importance_t = z_t at the target's logit; z_t: what the output of the embedding layer at t makes
+    of the states, layer by layer; a bias b that is added to all z_t makes them
+    z_t + b | < b , z_t > | / sum over u of | < b , z_u > |
+
+    Together with special positions they sum to the logit (DecompX, arXiv:2306.02873). A pass of
+    every position, in memory that grows with the square of their number.
+    """
+
+    needs = frozenset({Need.LAYERS, Need.SHARED_BIASES})
+
+    def of(self, seen: Seen) -> TokenScores:
+        """The scores; see the class."""
+        return seen.by_parts(lambda part: part.contributions()[1])
+
+    def expected_sum(self, seen: Seen) -> Float[Tensor, " batch"]:
+        """The logit less what special positions give."""
+
+        def of_words(part: Part) -> Float[Tensor, " batch"]:
+            logit, given = part.contributions()
+            return logit - torch.where(part.is_word, 0.0, given).sum(dim=1)
+
+        return seen.sums(of_words)
 
 
 def _slopes(

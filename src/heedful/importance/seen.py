@@ -44,6 +44,7 @@ class Need(Enum):
     HELD_LAYERS = "a Transformer that is linear once attention, norms and activations are held"
     LAYERS = "a Transformer whose layers can be inspected and run one by one"
     SUMS = "a Transformer that exposes what attention adds to its states"
+    SHARED_BIASES = "a Transformer whose biases can be shared out among its positions"
     OTHER_EMBEDDINGS = "a forward pass from other embeddings"
     TEXTS = "the texts and the positions of their words"
     CLASSIFIER = "the internals of a heedful classifier"
@@ -138,6 +139,10 @@ class Part(ABC):
     def sums(self) -> Sequence[AttentionSum]:
         """The sum of each layer (SUMS)."""
         raise _not_given(Need.SUMS)
+
+    def contributions(self) -> tuple[Float[Tensor, " batch"], PositionScores]:
+        """The target's logit, and what each position gives to it with biases (SHARED_BIASES)."""
+        raise _not_given(Need.SHARED_BIASES)
 
     def without_values(self) -> Iterator[Square]:
         """Of each layer, how far the state at i moves without the value of j (LAYERS).

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 
@@ -15,6 +16,9 @@ from heedful.web.limits import Limits
 from heedful.web.routes import routes
 from heedful.web.security import Access, Guard
 
+if TYPE_CHECKING:
+    from heedful.auditing.subjects.huggingface.prompted import Prompt
+
 
 def create_app(
     paths: Sequence[str | Path],
@@ -25,14 +29,16 @@ def create_app(
     at_once: int = 1,
     readouts: Sequence[str] = (),
     long_texts: LongTexts = "cut",
+    prompt: "Prompt | None" = None,
 ) -> FastAPI:
     """The page over some run and audit folders and Hugging Face models, behind its guard.
 
-    A model is "hf:FOLDER_OR_NAME", read by each of `readouts`; without any, by the usual ones.
+    A model is "hf:FOLDER_OR_NAME", read by each of `readouts`; without any, by the usual ones. A
+    decoder that is asked by the `prompt` is "hf-prompt:FOLDER_OR_NAME".
     `at_once`: texts that are read at the same time, each in a thread of its own.
     """
     limits = limits or Limits()
-    handlers = Handlers.open(paths, device, limits, at_once, readouts, long_texts)
+    handlers = Handlers.open(paths, device, limits, at_once, readouts, long_texts, prompt)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:

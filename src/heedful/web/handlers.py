@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from fastapi import Request, Response
 
@@ -21,6 +21,9 @@ from heedful.web.limits import MEASURES, ROWS, RUNS_COMPARED, TEXT_CHARACTERS, L
 from heedful.web.queue import WorkQueue
 from heedful.web.store import Store
 from heedful.web.texts import Reader
+
+if TYPE_CHECKING:
+    from heedful.auditing.subjects.huggingface.prompted import Prompt
 
 Found = TypeVar("Found")
 
@@ -48,9 +51,10 @@ class Handlers:
         at_once: int,
         readouts: Sequence[str] = (),
         long_texts: LongTexts = "cut",
+        prompt: "Prompt | None" = None,
     ) -> "Handlers":
         """Over the runs and audits in some folders, and Hugging Face models."""
-        store = Store.open(paths, device, readouts, long_texts)
+        store = Store.open(paths, device, readouts, long_texts, prompt)
         return cls(
             store=store,
             reader=Reader(store, limits),

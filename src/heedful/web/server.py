@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import torch
@@ -19,6 +20,9 @@ from heedful.training.trained import choose_device
 from heedful.web.app import create_app
 from heedful.web.connections import limited_connections
 from heedful.web.security import Access
+
+if TYPE_CHECKING:
+    from heedful.auditing.subjects.huggingface.prompted import Prompt
 
 STOPPING = (signal.SIGINT, signal.SIGTERM)
 BACKLOG = 2048  # connections that wait to be taken, as many as uvicorn keeps
@@ -49,6 +53,7 @@ class Server:
         cores: int | None = None,
         readouts: Sequence[str] = (),
         long_texts: LongTexts = "cut",
+        prompt: "Prompt | None" = None,
     ) -> "Server":
         """Everything ready, the socket open: nothing is answered before `run`."""
         # oneDNN keeps a kernel for every length of text that ever came, a thousand of them: memory
@@ -69,6 +74,7 @@ class Server:
                 at_once=at_once,
                 readouts=readouts,
                 long_texts=long_texts,
+                prompt=prompt,
             )
         except BaseException:
             listening.close()

@@ -21,6 +21,7 @@ from heedful.training.trained import Trained
 from heedful.web.models import RunModel, ServedModel
 
 if TYPE_CHECKING:
+    from heedful.auditing.subjects.huggingface.prompted import Prompt
     from heedful.web.transformers import Readings
 
 Kept = TypeVar("Kept")
@@ -150,21 +151,23 @@ class Store:
         device: str = "cpu",
         readouts: Sequence[str] = (),
         long_texts: LongTexts = "cut",
+        prompt: "Prompt | None" = None,
     ) -> "Store":
         """The runs and audits in some folders: each one is one, or holds some. A path that starts
-        with hf: is a Hugging Face model, read in some ways.
+        with hf: is a Hugging Face model, read in some ways; with hf-prompt:, a decoder that is
+        asked by the `prompt`.
 
         A folder that was named itself and cannot be read is an error if no other can.
         """
-        if prompted := next((p for p in map(str, paths) if p.startswith(HF_PROMPT)), None):
-            raise UsageError(
-                f"prompted decoders cannot be served ({prompted}). Use `heedful audit`, `explain` "
-                "or `predict`, which take --template and --label-words."
-            )
-        others = list(dict.fromkeys(str(p) for p in paths if str(p).startswith(HF)))
-        folders = [Path(path) for path in paths if not str(path).startswith(HF)]
+        others = list(dict.fromkeys(str(p) for p in paths if str(p).startswith((HF, HF_PROMPT))))
+        folders = [Path(path) for path in paths if not str(path).startswith((HF, HF_PROMPT))]
         if readouts and not others:
             raise UsageError(f"--readout needs {HF}FOLDER_OR_NAME.")
+        prompted = next((name for name in others if name.startswith(HF_PROMPT)), None)
+        if prompt is not None and prompted is None:
+            raise UsageError(f"--template and --label-words need {HF_PROMPT}FOLDER_OR_NAME.")
+        if prompt is None and prompted is not None:
+            raise UsageError(f"{prompted} needs a prompt: give --template and --label-words.")
         given = {path.resolve() for path in folders}
         found = list(dict.fromkeys(folder for path in folders for folder in _folders(path)))
         of_runs = [folder for folder in found if RunFolder(folder).is_begun]
@@ -179,8 +182,9 @@ class Store:
         notes: list[str] = []
         for source in others:
             taken = [one.name for one in models]
-            name = source.removeprefix(HF)
-            readings, said = _readings(name, device, readouts, long_texts, taken)
+            name = source.removeprefix(HF_PROMPT).removeprefix(HF)
+            asked = prompt if source.startswith(HF_PROMPT) else None
+            readings, said = _readings(name, device, readouts, long_texts, asked, taken)
             models += readings
             notes += said
         store = cls(
@@ -250,7 +254,12 @@ class Store:
 
 
 def _readings(
-    source: str, device: str, readouts: Sequence[str], long_texts: LongTexts, taken: Sequence[str]
+    source: str,
+    device: str,
+    readouts: Sequence[str],
+    long_texts: LongTexts,
+    prompt: "Prompt | None",
+    taken: Sequence[str],
 ) -> tuple[list[WatchedReading], tuple[str, ...]]:
     """The readings of a Hugging Face model, and notes on those that it does not allow."""
     from heedful.web.transformers import Readings, watched_files
@@ -259,7 +268,7 @@ def _readings(
         source,
         Path(source),
         list(watched_files(source)),
-        lambda path: Readings.load(source, device, readouts, long_texts),
+        lambda path: Readings.load(source, device, readouts, long_texts, prompt),
     )
     if watched.problem is not None:
         raise watched.problem

@@ -7,7 +7,12 @@ from functools import cached_property
 from pathlib import Path
 
 from heedful.auditing.explanation import explain_with
-from heedful.auditing.subjects.huggingface.loading import LoadedTransformer, load_transformer
+from heedful.auditing.subjects.huggingface.loading import (
+    LoadedTransformer,
+    load_prompted_transformer,
+    load_transformer,
+)
+from heedful.auditing.subjects.huggingface.prompted import PLACE, Prompt
 from heedful.auditing.subjects.huggingface.readings import subjects_of
 from heedful.auditing.subjects.huggingface.subject import TransformerSubject
 from heedful.auditing.subjects.huggingface.windows import LongTexts
@@ -64,8 +69,10 @@ class ReadingModel(ServedModel):
     def describe(self) -> Mapping[str, object]:
         """Whose attention, and how it is read."""
         model = self.loaded.model
+        around = model.cutter.around
         return {
             "model": self.loaded.name,
+            **({"template": PLACE.join(around)} if any(around) else {}),
             "architecture": type(model.model).__name__,
             "readout": self.reading,
             "layers_and_heads": f"{model.layers} × {model.heads}",
@@ -116,11 +123,19 @@ class Readings:
 
     @classmethod
     def load(
-        cls, source: str, device: str, readouts: Sequence[str], long_texts: LongTexts = "cut"
+        cls,
+        source: str,
+        device: str,
+        readouts: Sequence[str],
+        long_texts: LongTexts = "cut",
+        prompt: Prompt | None = None,
     ) -> "Readings":
         """The model in a folder or of a hub name; by default, all readouts that audits use."""
         quieten()
-        loaded = load_transformer(source, device, long_texts=long_texts)
+        if prompt is None:
+            loaded = load_transformer(source, device, long_texts=long_texts)
+        else:
+            loaded = load_prompted_transformer(source, prompt, device, long_texts=long_texts)
         subjects, notes = subjects_of(loaded, readouts or None)
         lock = Turns()
         models = {name: ReadingModel(loaded, name, one, lock) for name, one in subjects.items()}

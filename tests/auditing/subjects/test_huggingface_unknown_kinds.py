@@ -16,6 +16,9 @@ from heedful.auditing.subjects.huggingface.readings import subjects_of
 from heedful.errors import ConfigError
 from tests.readouts.tiny import SPECIAL, WORDS, fine_tuned, planted_documents, tiny_tokenizer
 
+# DeBERTa's own code, on import.
+pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit.script.*:DeprecationWarning")
+
 NEED_NO_LAYERS = {
     "leave-one-out", "gradient-x-input", "gradient-norm", "integrated-gradients",
     "random",
@@ -107,20 +110,24 @@ def test_its_audit_ends_in_a_verdict_and_says_what_it_has_not(subject):
 
 
 WAYS = {
+    "as it is": lambda model: model,
     "eager": lambda model: model.set_attn_implementation("eager"),
     "sdpa": lambda model: model.set_attn_implementation("sdpa"),
     "fp16": lambda model: model.half(),
     "bf16": lambda model: model.bfloat16(),
 }
+OF_ONE_WAY = ("eager", "sdpa")  # DeBERTa attends as it does
 
 
-@pytest.fixture(scope="module")
-def loaded_in_every_way(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("trained")
-    pair = fine_tuned()
+@pytest.fixture(scope="module", params=["Bert", "DebertaV2", "GPT2", "Llama"])
+def loaded_in_every_way(request, tmp_path_factory):
+    folder, kind = tmp_path_factory.mktemp("trained"), request.param
+    pair = fine_tuned(kind=kind)
     pair[0].save_pretrained(folder)
     found = {}
     for name, change in WAYS.items():
+        if kind == "DebertaV2" and name in OF_ONE_WAY:
+            continue
         model = type(pair[0]).from_pretrained(folder).eval()
         change(model)
         found[name] = (model, pair[1])
@@ -130,19 +137,22 @@ def loaded_in_every_way(tmp_path_factory):
 def test_however_a_model_is_loaded_the_same_words_come_first(loaded_in_every_way):
     texts = planted_documents(12, seed=9).texts
     readings = {n: subject_of_any(pair).read(texts) for n, pair in loaded_in_every_way.items()}
-    exact = readings["eager"]
+    exact = readings["as it is"]
     for name, reading in readings.items():
         np.testing.assert_array_equal(reading.prediction, exact.prediction, err_msg=name)
-        top, expected = (r.weights.argmax(axis=1) for r in (reading, exact))
-        np.testing.assert_array_equal(top, expected, err_msg=name)
         tolerance = {"fp16": 5e-3, "bf16": 3e-2}.get(name, 1e-5)
         np.testing.assert_allclose(reading.weights, exact.weights, atol=tolerance, err_msg=name)
+        top, largest = reading.weights.argmax(axis=1), exact.weights.max(axis=1)
+        of_top = np.take_along_axis(exact.weights, top[:, None], axis=1)[:, 0]
+        np.testing.assert_array_less(largest - of_top, 2 * tolerance, err_msg=name)
 
 
 def test_however_a_model_is_loaded_the_audit_says_the_same(loaded_in_every_way):
     documents = planted_documents(6, seed=9)
+    is_replaceable = len(loaded_in_every_way) == len(WAYS)
+    asked = ["decisive"] if is_replaceable else ["telling"]
     said = {
-        name: heedful.audit(pair[0], documents, asked=["decisive"], tokenizer=pair[1])
+        name: heedful.audit(pair[0], documents, asked=asked, tokenizer=pair[1], readout="last-cls")
         for name, pair in loaded_in_every_way.items()
     }
     verdicts = {name: (audit.verdict, audit.sentence) for name, audit in said.items()}

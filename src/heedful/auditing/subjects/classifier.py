@@ -42,13 +42,14 @@ from heedful.training.trained import Exposure, Trained
 
 Rows = Int[ndarray, " rows"]
 UNKNOWN = "unknown"  # repeated until no vocabulary has it
+OF_TRANSFORMERS = {Need.LAYERS, Need.SUMS, Need.SHARED_BIASES}  # as Hugging Face keeps them
 UNWRITTEN = "\ua66e"  # a letter of one manuscript, for which no tokenizer has a piece
 
 
 class ClassifierSubject(Decides, ShowsStates, KnowsWords):
     """A trained attention classifier."""
 
-    gives = frozenset(Need) - {Need.HELD_LAYERS, Need.LAYERS, Need.SUMS}
+    gives = frozenset(Need) - OF_TRANSFORMERS - {Need.HELD_LAYERS}
     architecture = "classifier"
 
     def __init__(
@@ -68,7 +69,7 @@ class ClassifierSubject(Decides, ShowsStates, KnowsWords):
         self.vocabulary = trained.tokenizer.words
         self.token_classes = classify_tokens(trained.label_counts)
         if isinstance(self.model.encoder, PretrainedEncoder):
-            self.gives = frozenset(Need) - {Need.LAYERS, Need.SUMS}
+            self.gives = frozenset(Need) - OF_TRANSFORMERS
         gains = isinstance(self.model.encoder, PretrainedEncoder) and trained.device.type == "cuda"
         self._rounded = Rounded(is_wanted=gains and precision == "auto")
         self._memory_notes: dict[str, None] = {}  # each once, in order

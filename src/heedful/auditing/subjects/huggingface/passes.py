@@ -5,8 +5,8 @@ reads, whether its attention can be replaced, which gradients there are, whether
 apart. Nothing is changed in the model.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from functools import cached_property
 from typing import Any, Literal
 
@@ -27,6 +27,7 @@ from heedful.auditing.subjects.huggingface.attention import (
     watching,
 )
 from heedful.auditing.subjects.huggingface.blocks import block_lists, passed_blocks
+from heedful.auditing.subjects.huggingface.contributions import biased_later, contributions
 from heedful.auditing.subjects.huggingface.output_matrices import OutputMap, output_maps
 from heedful.auditing.subjects.huggingface.residuals import attention_sums
 from heedful.auditing.subjects.huggingface.tokenization import PieceBatch, PieceCutter
@@ -128,6 +129,44 @@ class ModelPasses:
         except CannotWatch as refusal:
             return str(refusal)
         return ""
+
+    def contributions(
+        self, inputs: Mapping[str, Tensor]
+    ) -> tuple[Float[Tensor, "batch classes"], Float[Tensor, "batch positions classes"]]:
+        """The logits of each row, and what each position gives to them, biases included."""
+
+        def embedded(change: Callable[[Tensor], Tensor]) -> AbstractContextManager[object]:
+            return self.embedded(change, "first layer")
+
+        return contributions(self.model, inputs, embedded, self._biased_later)
+
+    @cached_property
+    def _biased_later(self) -> frozenset[int]:
+        return biased_later(self.model, self._probe(), self.maps)
+
+    @cached_property
+    def why_not_shared(self) -> str:
+        """Why biases cannot be shared out so that words and special positions add up to the logits;
+        nothing if they can. Found out by adding up.
+        """
+        kind = type(self.model).__name__
+        if not self.maps:
+            return f"the output matrices of the layers of {kind} were not found"
+        batch = self._probe()
+        with torch.no_grad(), as_it_was(self.model):
+            logits = self.model(**batch.inputs).logits
+        found, parts = self.contributions(batch.inputs)
+        size = logits.abs().amax()
+        missing = max(
+            float((found - logits).abs().amax() / size),
+            float((parts.sum(dim=1) - logits).abs().amax() / size),
+        )
+        if missing <= LOOSE.get(self.model.dtype, HALF):
+            return ""
+        return (
+            "with biases shared out, what the positions give to the logits of "
+            f"{kind} does not add up to them (off by {missing:.0%})"
+        )
 
     @cached_property
     def why_no_gradients(self) -> str:

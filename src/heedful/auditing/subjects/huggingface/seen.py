@@ -32,6 +32,7 @@ from heedful.importance.seen import (
     Target,
     TokenScores,
     Vectors,
+    of_target,
 )
 from heedful.readouts import Attended, Readout
 from heedful.readouts.pooling import SPECIAL
@@ -134,6 +135,20 @@ class _Packed(Part):
     def sums(self) -> list[AttentionSum]:
         """One pass."""
         return self.model.sums(self.batch)
+
+    def contributions(self) -> tuple[Tensor, PositionScores]:
+        """One pass of every position, as many rows at a time as there is room for."""
+        rows, longest = self.batch.is_real.shape
+        size = max(1, self.model.packer.at_once // (longest * (longest + 2)))
+        found = []
+        for start in range(0, rows, size):
+            some = slice(start, start + size)
+            inputs = {name: numbers[some] for name, numbers in self.batch.inputs.items()}
+            logits, parts = self.model.contributions(inputs)
+            target = self.target[some]
+            found.append((of_target(logits, target), of_target(parts, target)))
+        of_logits, of_parts = zip(*found, strict=True)
+        return torch.cat(of_logits), torch.cat(of_parts)
 
     def without_values(self) -> Iterator[Square]:
         """Each layer once for every position."""

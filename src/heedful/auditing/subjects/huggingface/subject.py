@@ -25,6 +25,7 @@ from heedful.auditing.subjects.base import (
 from heedful.auditing.subjects.from_outside import DecidesFromOutside
 from heedful.auditing.subjects.huggingface.adversarial import seek
 from heedful.auditing.subjects.huggingface.model import TransformerModel
+from heedful.auditing.subjects.huggingface.prompted import PLACE
 from heedful.auditing.subjects.huggingface.seen import SeenTransformer
 from heedful.auditing.subjects.huggingface.sinks import Sinks
 from heedful.auditing.subjects.huggingface.tokenization import PieceBatch, Pieces, shortened
@@ -71,6 +72,7 @@ class TransformerSubject(Subject):
             Need.HELD_LAYERS: not model.why_not_decomposed,
             Need.LAYERS: not model.why_no_layers,
             Need.SUMS: not model.why_no_sums,
+            Need.SHARED_BIASES: not model.why_not_shared,
         }
         self.gives = GIVEN | {need for need, is_given in held.items() if is_given}
 
@@ -105,7 +107,7 @@ class TransformerSubject(Subject):
             "precision": self.model.precision,
             "readout": readouts.spec(self.readout),
             **({"long_texts": cutter.long_texts} if cutter.long_texts != "cut" else {}),
-            **({"around": list(cutter.around)} if any(cutter.around) else {}),
+            **({"template": PLACE.join(cutter.around)} if any(cutter.around) else {}),
         }
 
     @property
