@@ -139,9 +139,28 @@ def test_documents_whose_words_carry_no_decision_are_silent():
     test = true_pictures(found)
     assert test.score.documents == 2
     assert test.note == (
-        "best ranking: words alone on 100% of the documents; "
+        "best ranking: attention on 50% of the documents, words alone on 50%; "
         "1 silent document: no words carry the decision there"
     )
+
+
+@pytest.mark.parametrize("classes", [2, 3, 5])
+@pytest.mark.parametrize("noise", [0.0, 1e-7])
+def test_texts_without_any_evidence_are_silent_whatever_they_show(classes, noise):
+    """There is nothing to lose in them, so it is not lost with the words that are shown either."""
+
+    def predict(texts):
+        rng = np.random.default_rng(len(texts))
+        logits = rng.normal(0, noise, (len(texts), classes))
+        logits[:, 1] += [sum(POINTS.get(word, 0.0) for word in text.split()) for text in texts]
+        odds = np.exp(logits)
+        return odds / odds.sum(axis=1, keepdims=True)
+
+    plain = showing({"great": 1.0}, predict)
+    subject = PlainSubject(predict, plain.attend, [str(number) for number in range(classes)])
+    found = pictures(subject, ["great one two three", "one two three four"])
+    assert found["is_silent"].tolist() == [0.0, 1.0]
+    np.testing.assert_equal(found["is_true_picture"], [1.0, np.nan])
 
 
 @pytest.mark.parametrize(("shown", "truth"), [(5, 1.0), (4, 1.0), (3, 1.0), (2, 0.0), (1, 0.0)])

@@ -22,6 +22,7 @@ from heedful.auditing.subjects.base import IsToken, Judge, Reading, Words
 SLIGHT = 0.1  # of a document's largest effect: less than this counts as none
 CLEAR = 0.5  # of a document's largest effect: a word speaks clearly
 NEUTRAL_PART = 4  # one word in so many, those with the least effect, are called neutral
+LEAST_MARGIN = 1e-4  # of log-odds: where there is less to lose, what moves is rounding
 LITTLE = 0.25  # of a document's largest effect: a word with more is neutral only if all have more
 
 
@@ -98,8 +99,12 @@ class WordEffects:
 
     @property
     def margin(self) -> Float[ndarray, " documents"]:
-        """What there is to lose: from the log-odds of all words to where the decision is lost."""
-        return self.whole - self.lost_at
+        """What there is to lose: from the log-odds of all words to where the decision is lost.
+
+        A text without any evidence is decided by nothing: there a little is asked for all the same,
+        or the loss of nothing would be the loss of everything.
+        """
+        return np.maximum(self.whole - self.lost_at, LEAST_MARGIN)
 
     def fall_to(
         self, log_odds: Float[ndarray, "documents steps"]
