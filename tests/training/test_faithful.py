@@ -315,7 +315,7 @@ def test_weights_that_are_not_given_depend_on_whether_the_encoder_is_fine_tuned(
     assert Faithful().weights(small) == (1.0, 0.5, 0.0, 0.5)
     assert Faithful().weights(large) == (1.0, 1.0, 0.3, 0.3)
     assert Faithful(keep_weight=0.0).weights(large) == (1.0, 0.0, 0.3, 0.3)
-    assert (Faithful().first_length(small), Faithful().first_length(large)) == (6, 3)
+    assert (Faithful().first_length(small), Faithful().first_length(large)) == (5, 3)
     assert (Faithful().length(small, 7000), Faithful().length(large, 7000)) == (8, 3)
 
 
@@ -359,12 +359,48 @@ def test_the_labels_come_first_and_then_what_the_model_says_of_each_text_teaches
     phases = recipe.phases(model, texts)
     first = next(phases)
     assert (first.name, first.epochs, first.counted_too) == ("labels only", 2, {})
+    assert (first.keep, first.averaging, first.holds) == ("last", 1.0, ())
     then = next(phases)
     assert then.epochs == 3
     (targets,) = [part for part in then.learns if part is not model]
     assert targets.teacher_weight == 0.4
     np.testing.assert_allclose(targets.taught.numpy(), predict(model, texts.documents), rtol=1e-6)
     assert not list(targets.parameters())
+
+
+def test_embeddings_are_held_while_attention_learns_unless_states_are_made_of_nothing_else():
+    small = a_model(encoder="bilstm:hidden_size=4")
+    words, large = a_model(encoder="embedding"), a_model(encoder="pretrained:source=tiny")
+    assert Faithful().held(small) == [small.embedding]
+    *_, then = Faithful().phases(small, material(0, 1, 1))
+    assert then.holds == [small.embedding]
+    assert Faithful(holds_embeddings=True).held(words) == [words.embedding]
+    for recipe, model in [
+        (Faithful(), words),
+        (Faithful(), large),
+        (Faithful(first_epochs=0), small),
+        (Faithful(holds_embeddings=False), small),
+        (recipes.make("faithful,diversity"), small),
+    ]:
+        assert not recipe.held(model)
+
+
+@pytest.mark.parametrize(
+    ("recipe", "expected"),
+    [
+        (Faithful(), [("last", 1.0), ("best", 1.0)]),
+        (Faithful(first_averaging=0.0, averaging=0.5), [("best", 0.0), ("best", 0.5)]),
+    ],
+)
+def test_weights_are_averaged_in_both_phases(recipe, expected):
+    phases = recipe.phases(a_model(encoder="bilstm:hidden_size=4"), material(0, 1, 1))
+    assert [(phase.keep, phase.averaging) for phase in phases] == expected
+
+
+def test_averaging_is_left_to_the_training_where_an_encoder_is_fine_tuned():
+    large = a_model(encoder="pretrained:source=tiny")
+    first = next(Faithful().phases(large, material(0, 1, 1)))
+    assert (first.keep, first.averaging, Faithful().averaged(large)) == ("best", None, None)
 
 
 def test_without_first_epochs_there_is_no_teacher_and_accuracy_tells_the_best_epoch():

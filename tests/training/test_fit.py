@@ -184,6 +184,36 @@ def test_only_what_a_phase_names_learns_and_the_rest_does_not_drift(data):
     assert not model.training
 
 
+@dataclass(frozen=True)
+class Holding(Recipe):
+    """Learns everything but the embeddings, and notes which parts are in training mode."""
+
+    epochs: int = 1
+
+    def phases(self, model, material) -> Iterator[Phase]:
+        def objective(model, batch, rng):
+            in_training.update({"held": model.embedding.training, "else": model.output.training})
+            return cross_entropy(model(batch), batch)
+
+        yield Phase(objective, [model], self.epochs, holds=[model.embedding])
+
+
+in_training: dict[str, bool] = {}
+
+
+@pytest.mark.parametrize("averaging", [0.0, 1.0])
+def test_what_a_phase_holds_does_not_change_and_is_not_in_training_mode(data, averaging):
+    train, dev, vocabulary = data
+    settings = Settings().with_(encoder="lstm:hidden_size=6", embedding_size=6).model
+    model = build_model(settings, vocabulary, 2, seed=1)
+    start = {name: value.clone() for name, value in model.state_dict().items()}
+    fit(model, TrainingSettings(recipe=Holding(), averaging=averaging), Material(train, ()), dev)
+    same = {name for name, value in model.state_dict().items() if torch.equal(value, start[name])}
+    assert same == {"embedding.weight"}
+    assert in_training == {"held": False, "else": True}
+    assert all(parameter.requires_grad for parameter in model.parameters())
+
+
 def test_the_best_epoch_on_dev_is_kept(data):
     _, dev, _ = data
     model, history = trained(data, recipe=Standard(epochs=6), optimizer="adam:learning_rate=0.05")

@@ -351,7 +351,8 @@ def _learning_parameters(
 ) -> dict[nn.Parameter, None]:
     """What the phase trains, each once, in a fixed order; what is frozen for good stays so."""
     found = (parameter for module in phase.learns for parameter in module.parameters())
-    return {p: None for p in found if learnable.get(p, p.requires_grad)}
+    held = {parameter for module in phase.holds for parameter in module.parameters()}
+    return {p: None for p in found if p not in held and learnable.get(p, p.requires_grad)}
 
 
 def _set_learning(model: nn.Module, learns: Mapping[nn.Parameter, bool]) -> None:
@@ -367,6 +368,8 @@ def _set_training_mode(model: nn.Module, phase: Phase) -> None:
         for part in module.modules():
             if isinstance(part, nn.Dropout) and not phase.has_dropout:
                 part.eval()
+    for module in phase.holds:
+        module.eval()
 
 
 def _under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -37,6 +37,7 @@ class Phase:
     objective: Objective
     learns: Sequence[nn.Module]
     epochs: int
+    holds: Sequence[nn.Module] = ()  # parts of these that do not change
     keep: Literal["best", "last", "lowest-loss"] = "best"  # the epoch whose weights it ends with
     name: str = ""  # in the history
     patience: int | None = None  # None: the training's own
@@ -148,6 +149,14 @@ class Penalised(Recipe):
         assert self.epochs is not None  # a recipe whose epochs depend on the model overrides this
         return self.epochs
 
+    def held(self, model: TextClassifier) -> Sequence[nn.Module]:
+        """Parts of the model that do not change while the penalty is learnt."""
+        return ()
+
+    def averaged(self, model: TextClassifier) -> float | None:
+        """Epochs over which weights are averaged while it is learnt; None: the training's own."""
+        return None
+
     def counted_too(self, model: TextClassifier) -> Mapping[str, nn.Module]:
         """Whose dev scores count as much as the model's in choosing the best epoch, by name."""
         return {}
@@ -166,7 +175,9 @@ class Penalised(Recipe):
         yield Phase(
             objective,
             learns=[model, prepared],
+            holds=self.held(model),
             epochs=self.length(model, len(material.documents)),
+            averaging=self.averaged(model),
             counted_too=self.counted_too(model),
             after_epoch=lambda: self.notes(model, material),
         )

@@ -7,7 +7,7 @@ it reach the decision past the weights.
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,8 +45,8 @@ Loss = Float[Tensor, ""]
 
 # Weights of rank, keep, drop and away. What is fine-tuned learns in few and small steps.
 FROM_SCRATCH, FINE_TUNED = (1.0, 0.5, 0.0, 0.5), (1.0, 1.0, 0.3, 0.3)
-EPOCHS, EPOCHS_TUNED = (6, 8), (3, 3)  # by label alone, then with the penalties
-AVERAGED = 1.0  # epochs: a teacher whose weights are averaged leads to more true pictures
+EPOCHS, EPOCHS_TUNED = (5, 8), (3, 3)  # by label alone, then with the penalties
+AVERAGED = 1.0  # epochs: so weights vary less from one epoch to the next, and with them accuracy
 READINGS = 10_000  # of documents, with the penalties: fine-tuning on few takes more epochs
 TOP = 0.2  # of the words of a dev text: answers from these alone tell the best epoch, too
 ROUNDING = 1e-6  # of a share times a number of words; falls that differ by less are the same
@@ -57,7 +57,7 @@ ROUNDING = 1e-6  # of a share times a number of words; falls that differ by less
 class Faithful(Penalised):
     """Train attention to match the effect of deleting words on the model's own decision.
 
-    first:  cross_entropy to the labels, for `first_epochs`
+    first:  cross_entropy to the labels, for `first_epochs`; averaged weights end with the last one
     then:   loss + rank_weight * Rank + keep_weight * Keep + drop_weight * Drop + away_weight * Away
 
     loss = (1 - teacher_weight) * cross_entropy to the labels
@@ -73,8 +73,9 @@ class Faithful(Penalised):
     drawn, half by attention and half evenly. The share of words that are the top words is drawn
     from `shares` for each batch. Away costs no second reading: it keeps the states of other words
     from telling what the top words say, which would then reach the decision past the weights.
-    The best epoch is the one whose answers are most often right from the whole dev text and from
-    its top words, both counted alike.
+    Embeddings are held meanwhile, unless combined with other penalties. The best epoch is the one
+    whose answers are most often right from the whole dev text and from its top words, both counted
+    alike.
     """
 
     rank_weight: float | None = None  # None: 1, whatever the encoder
@@ -84,11 +85,13 @@ class Faithful(Penalised):
     ranked_share: float = 0.5  # of the documents of a batch: reading them again takes time
     deletions: int = 4  # words of each of these that are deleted, one at a time
     shares: tuple[float, ...] = (0.1, 0.2, 0.5)
-    first_epochs: int | None = None  # None: 6, and 3 for a pretrained encoder
+    first_epochs: int | None = None  # None: 5, and 3 for a pretrained encoder
     teacher_weight: float = 0.5  # of what the model said after the first epochs
     first_averaging: float | None = (
         None  # epochs over which its weights are averaged; None: 1, from scratch
     )
+    averaging: float | None = None  # the same after the first epochs
+    holds_embeddings: bool | None = None  # after the first epochs; None: where an encoder learns
     epochs: int | None = None  # None: 8; for a pretrained encoder 3, and up to 8 on few documents
 
     def __post_init__(self) -> None:
@@ -97,6 +100,7 @@ class Faithful(Penalised):
         at_least(2, deletions=self.deletions)
         at_least(1, epochs=self.epochs)
         at_least(0, first_epochs=self.first_epochs, first_averaging=self.first_averaging)
+        at_least(0, averaging=self.averaging)
         within(0, 1, teacher_weight=self.teacher_weight)
         if not self.shares:
             raise ConfigError("faithful: shares should have at least one number, as in 0.1+0.5.")
@@ -140,25 +144,43 @@ class Faithful(Penalised):
         """The model learns the labels first; what it then says of each text is its teacher."""
         assert isinstance(prepared, _Targets)
         if epochs := self.first_length(model):
-            averaging = self.averaged_first(model)
-            yield Phase(by_label, [model], epochs, name="labels only", averaging=averaging)
+            averaging = _averaged(model, self.first_averaging)
+            yield Phase(
+                by_label,
+                [model],
+                epochs,
+                keep="last" if averaging else "best",
+                name="labels only",
+                averaging=averaging,
+            )
             prepared.remember(predict(model, material.documents), self.teacher_weight)
 
     def first_length(self, model: TextClassifier) -> int:
         """At most this many epochs by the labels alone."""
         return _usual(model)[0] if self.first_epochs is None else self.first_epochs
 
-    def averaged_first(self, model: TextClassifier) -> float | None:
-        """Epochs over which the teacher's weights are averaged; fine-tuned, the training's own."""
-        if self.first_averaging is None and not isinstance(model.encoder, PretrainedEncoder):
-            return AVERAGED
-        return self.first_averaging
+    def averaged(self, model: TextClassifier) -> float | None:
+        """Epochs over which weights are averaged after the first ones."""
+        return _averaged(model, self.averaging)
 
     def length(self, model: TextClassifier, documents: int) -> int:
         """Fewer epochs for an encoder that is fine-tuned, unless documents are few."""
         if self.epochs is not None:
             return self.epochs
         return min(EPOCHS[1], max(_usual(model)[1], math.ceil(READINGS / documents)))
+
+    def held(self, model: TextClassifier) -> Sequence[nn.Module]:
+        """The embeddings, or texts that are cut to a few words are soon known by heart.
+
+        Not where states are made of nothing else, of what is fine-tuned, or of what has not learnt.
+        """
+        usual = (
+            self.first_length(model) > 0
+            and not isinstance(model.encoder, PretrainedEncoder)
+            and any(True for _ in model.encoder.parameters())
+        )
+        holds = usual if self.holds_embeddings is None else self.holds_embeddings
+        return [model.embedding] if holds else []
 
     def counted_too(self, model: TextClassifier) -> Mapping[str, nn.Module]:
         """Answers from the top words of a text count as much as those from the whole.
@@ -207,6 +229,12 @@ class Faithful(Penalised):
 def _usual(model: TextClassifier) -> tuple[int, int]:
     """Epochs by label alone, and with the penalties, where none are given."""
     return EPOCHS_TUNED if isinstance(model.encoder, PretrainedEncoder) else EPOCHS
+
+
+def _averaged(model: TextClassifier, given: float | None) -> float | None:
+    """Epochs over which weights are averaged; None leaves it to the training."""
+    is_usual = given is None and not isinstance(model.encoder, PretrainedEncoder)
+    return AVERAGED if is_usual else given
 
 
 class _Targets(nn.Module):
