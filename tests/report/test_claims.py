@@ -58,7 +58,10 @@ def test_main_claims_come_first_and_the_test_of_more_seeds_counts(tmp_path: Path
     place = folder / "sun-lu" / "table-2-five" / "reproduction.json"
     kept = json.loads(place.read_text())
     place.write_text(json.dumps({**kept, "experiment": "table-2", "claims": [more]}))
-    opening = claims_page(folder).partition("## Verdicts")[0]
+    page = claims_page(folder)
+    opening = page.partition("## Verdicts")[0]
+    assert "2 tests of 2 claims, 2 hold." in opening  # not a third, of fewer seeds
+    assert "x: 30 [-10, 70]" not in page
     assert (
         f"| {says} | [Sun & Lu 2020](reproduced/sun-lu/table-2-five/page.md) | holds |" in opening
     )
