@@ -87,3 +87,17 @@ def test_the_pages_in_docs_say_so_too():
             noted += 1
             assert note in (path.parent / "page.md").read_text(encoding="utf-8"), path
     assert noted
+
+
+@pytest.mark.skipif(not DOCS.is_dir(), reason="docs are not part of an installed package")
+def test_whatever_does_not_hold_was_run_with_a_setup_that_its_page_shows():
+    failed = [
+        saved
+        for some in read_all(DOCS / "reproduced").values()
+        for saved in some
+        if any(tested.verdict == "does not hold" for tested in saved.one.claims)
+    ]
+    assert failed
+    for saved in failed:
+        assert saved.one.about.get("setup"), saved.link
+        assert "### Setup" in (saved.folder / "page.md").read_text(encoding="utf-8"), saved.link
