@@ -11,7 +11,7 @@ import math
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
@@ -39,7 +39,7 @@ SEVERAL: dict[Verdict, str] = {
 INTRODUCTION = """# Claims
 
 Which claims about attention as explanation hold when they are tested again: {count} tests of {claims} claims, {verdicts}.
-Results are means over seeds with 95% intervals (Student's t). Below the plot: [what the verdicts mean](#verdicts) and [every claim](#all-claims), with its numbers and the smallest difference that its seeds could detect.
+A test that was run twice counts once, with the more seeds. Results are means over seeds with 95% intervals (Student's t). Below the plot: [what the verdicts mean](#verdicts) and [every claim](#all-claims), with its numbers and the smallest difference that its seeds could detect.
 
 ## The claims that matter most
 """  # noqa: E501
@@ -74,16 +74,37 @@ def read_all(folder: Path) -> dict[str, list[Saved]]:
     return found
 
 
+def each_once(everything: Sequence[Saved]) -> list[Saved]:
+    """Every test once: of two of the same experiment, claim and cells the one of more seeds."""
+    best: dict[tuple[str, str, str, str], Tested] = {}
+    for saved in everything:
+        for tested in saved.one.claims:
+            before = best.setdefault(_identity(saved, tested), tested)
+            if _count(before) < _count(tested):
+                best[_identity(saved, tested)] = tested
+    return [
+        replace(saved, one=replace(saved.one, claims=tuple(
+            tested for tested in saved.one.claims if best[_identity(saved, tested)] is tested
+        )))
+        for saved in everything
+    ]  # fmt: skip
+
+
+def _identity(saved: Saved, tested: Tested) -> tuple[str, str, str, str]:
+    where = sorted((name, str(value)) for name, value in tested.where.items())
+    return saved.one.paper, saved.one.experiment, _says(tested), str(where)
+
+
 def claims_page(folder: Path) -> str:
     """The page, made of all experiments below a folder."""
-    found = read_all(folder)
+    found = {paper: each_once(some) for paper, some in read_all(folder).items()}
     everything = [saved for some in found.values() for saved in some]
     tests = [tested for saved in everything for tested in saved.one.claims]
     counts = Counter(tested.verdict for tested in tests)
     parts = [
         INTRODUCTION.format(
             count=len(tests),
-            claims=sum(len(_by_claim(saved.one)) for saved in everything),
+            claims=len({_identity(of, one)[:3] for of in everything for one in of.one.claims}),
             verdicts=", ".join(
                 f"{counts[name]} {several}" for name, several in SEVERAL.items() if counts[name]
             ),
@@ -109,16 +130,13 @@ def claims_page(folder: Path) -> str:
 
 
 def main_claims(everything: Sequence[Saved]) -> dict[tuple[str, str], list[tuple[Saved, Tested]]]:
-    """The tests of the main claims by paper and claim; of two of the same the one of more seeds."""
-    found: dict[tuple[str, str], dict[str, tuple[Saved, Tested]]] = {}
-    for saved in everything:
+    """The tests of the main claims, each once, by paper and claim."""
+    found: dict[tuple[str, str], list[tuple[Saved, Tested]]] = {}
+    for saved in each_once(everything):
         for tested in saved.one.claims:
             if tested.claim.main:
-                tests = found.setdefault((saved.one.paper, tested.claim.says), {})
-                before = tests.get(_where(tested))
-                if before is None or _count(before[1]) < _count(tested):
-                    tests[_where(tested)] = (saved, tested)
-    return {claim: list(tests.values()) for claim, tests in found.items()}
+                found.setdefault((saved.one.paper, tested.claim.says), []).append((saved, tested))
+    return found
 
 
 def _count(tested: Tested) -> int:
@@ -153,9 +171,12 @@ def _main_rows(everything: Sequence[Saved]) -> Iterator[Sequence[str]]:
 def _by_claim(one: Reproduction) -> Mapping[str, list[Tested]]:
     by_claim: dict[str, list[Tested]] = {}
     for tested in one.claims:
-        says = f"{tested.claim.says} (our test)" if tested.claim.ours else tested.claim.says
-        by_claim.setdefault(says, []).append(tested)
+        by_claim.setdefault(_says(tested), []).append(tested)
     return by_claim
+
+
+def _says(tested: Tested) -> str:
+    return f"{tested.claim.says} (our test)" if tested.claim.ours else tested.claim.says
 
 
 def _rows(saved: Saved) -> Iterator[Sequence[str]]:

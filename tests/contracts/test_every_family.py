@@ -3,6 +3,7 @@
 import dataclasses
 import inspect
 import pickle
+import typing
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -81,6 +82,32 @@ def test_classes_are_frozen_and_no_member_extends_another(family):
         with pytest.raises(dataclasses.FrozenInstanceError):
             one().anything = 1
         assert not any(issubclass(one, other) for other in classes if other is not one), one
+
+
+def choices(registry: Registry[Any]) -> list[tuple[str, str, tuple[Any, ...]]]:
+    """Member, option and the words that it may be, for every option that is one of some words."""
+    return [
+        (name, option, typing.get_args(hint))
+        for name, member in registry.items()
+        if inspect.isclass(member)
+        for option, hint in typing.get_type_hints(member).items()
+        if option in registry.options(name) and typing.get_origin(hint) is typing.Literal
+    ]
+
+
+def test_the_gradient_of_vats_learner_is_such_an_option():
+    assert ("vat", "learner_holds", ("parameters", "weights")) in choices(FAMILIES["recipes"])
+
+
+@every_family
+def test_an_option_that_is_one_of_some_words_takes_each_of_them_and_no_other(family):
+    registry = FAMILIES[family]
+    for name, option, words in choices(registry):
+        for word in words:
+            made = registry.make(f"{name}:{option}={word}")
+            assert registry.describe(made)[option] == word
+        with pytest.raises(ConfigError, match=f"{option} should be"):
+            registry.make(f"{name}:{option}=neither")
 
 
 @every_family

@@ -7,6 +7,7 @@ import heedful
 from heedful.errors import ConfigError
 from heedful.training.recipe import Penalised
 from heedful.training.recipes import recipes
+from tests.contracts.test_every_family import choices
 
 SIZES = {"embedding_size": 6, "encoder": "bilstm:hidden_size=3", "alignment": "dot", "dropout": 0.1}
 every_recipe = pytest.mark.parametrize("name", recipes)
@@ -65,6 +66,15 @@ def test_the_seed_decides_every_weight(name):
     one, same = (fitted(f"{name}:epochs=2", *ORDINARY) for _ in range(2))
     for key, values in weights_of(one).items():
         np.testing.assert_array_equal(values, weights_of(same)[key])
+
+
+@pytest.mark.parametrize(("name", "option", "words"), choices(recipes))
+def test_the_word_for_an_option_decides_what_is_learnt(name, option, words):
+    models = [weights_of(fitted(f"{name}:{option}={word}:epochs=2", *ORDINARY)) for word in words]
+    for model in models:
+        assert all(np.isfinite(values).all() for values in model.values())
+    # Not each need differ: `auto` is one of the others.
+    assert len({str([values.tolist() for values in model.values()]) for model in models}) > 1
 
 
 WEIGHTS = {"tying": "tie_weight", "diversity": "diversity_weight", "vw-penalty": "vw_weight"}

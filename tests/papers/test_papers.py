@@ -171,7 +171,7 @@ def test_sun_and_lus_scores_are_of_all_four_corpora():
 
 
 def test_statistics_are_a_row_per_corpus_and_number():
-    rows = measures["statistics"]({"data": ["planted"]})
+    rows = measures["statistics"]({"data": ["planted"]}).rows
     numbers = {row["of"]: row["number"] for row in rows}
     parts = [numbers[f"documents, {part}"] for part in ("train", "dev", "test")]
     assert numbers["documents, all"] == sum(parts)
@@ -183,7 +183,11 @@ def test_statistics_are_a_row_per_corpus_and_number():
 def test_the_claims_about_terms_find_what_they_speak_of_at_every_scale():
     planted = "planted:documents=300"
     options = {"data": [planted], "seeds": [1, 2], "scales": [1.0, 10.0, 100.0], "epochs": 1}
-    rows = measures["gradient-flow"]({**options, "profile": "sun-lu-planted"})
+    measured = measures["gradient-flow"]({**options, "profile": "sun-lu-planted"})
+    rows, setup = measured.rows, measured.setup["all runs"]
+    assert setup["alignment"] == "dot:scale=1.0, dot:scale=10.0, dot:scale=100.0"
+    assert setup["recipe"] == "standard:epochs=1"
+    assert "seed" not in setup
     found = test_claims({"": rows}, load_paper("sun-lu").claims["gradient-flow-planted"])
     assert [one.claim.says for one in found if one.found is None] == []
     for row in rows:

@@ -58,7 +58,10 @@ def test_main_claims_come_first_and_the_test_of_more_seeds_counts(tmp_path: Path
     place = folder / "sun-lu" / "table-2-five" / "reproduction.json"
     kept = json.loads(place.read_text())
     place.write_text(json.dumps({**kept, "experiment": "table-2", "claims": [more]}))
-    opening = claims_page(folder).partition("## Verdicts")[0]
+    page = claims_page(folder)
+    opening = page.partition("## Verdicts")[0]
+    assert "2 tests of 2 claims, 2 hold." in opening  # not a third, of fewer seeds
+    assert "x: 30 [-10, 70]" not in page
     assert (
         f"| {says} | [Sun & Lu 2020](reproduced/sun-lu/table-2-five/page.md) | holds |" in opening
     )
@@ -84,3 +87,17 @@ def test_the_pages_in_docs_say_so_too():
             noted += 1
             assert note in (path.parent / "page.md").read_text(encoding="utf-8"), path
     assert noted
+
+
+@pytest.mark.skipif(not DOCS.is_dir(), reason="docs are not part of an installed package")
+def test_whatever_does_not_hold_was_run_with_a_setup_that_its_page_shows():
+    failed = [
+        saved
+        for some in read_all(DOCS / "reproduced").values()
+        for saved in some
+        if any(tested.verdict == "does not hold" for tested in saved.one.claims)
+    ]
+    assert failed
+    for saved in failed:
+        assert saved.one.about.get("setup"), saved.link
+        assert "### Setup" in (saved.folder / "page.md").read_text(encoding="utf-8"), saved.link

@@ -2,12 +2,14 @@
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
 from heedful.analysis.instruments.gradient_flow import GradientFlow
 from heedful.analysis.instruments.shortcuts import Shortcuts, probe_shortcuts
-from heedful.config import from_plain
+from heedful.config import from_plain, to_plain
+from heedful.papers.setup import ALL_RUNS, Setup, joined, without_seeds
 from heedful.registry import Registry
 from heedful.text.datasets import load
 from heedful.text.statistics import corpus_statistics
@@ -18,13 +20,23 @@ from heedful.training.settings import profiles
 from heedful.training.task import Task
 
 Rows = list[dict[str, Any]]
-Measure = Callable[[Mapping[str, Any]], Rows]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a measurement found, and the settings of its trainings where it has any."""
+
+    rows: Rows
+    setup: Setup = field(default_factory=dict)
+
+
+Measure = Callable[[Mapping[str, Any]], Measured]
 
 measures: Registry[Measure] = Registry("measurement")
 
 
 @measures.register("token-classes")
-def token_classes(options: Mapping[str, Any]) -> Rows:
+def token_classes(options: Mapping[str, Any]) -> Measured:
     """How many words lean to a label, and how many to none, in the training part (Sun & Lu)."""
     rows = []
     for name in options["data"]:
@@ -39,11 +51,11 @@ def token_classes(options: Mapping[str, Any]) -> Rows:
         found = classify_tokens(counts).counts
         kinds = dict(zip([*map(str, task.classes), "neutral"], found, strict=True))
         rows += [{"data": name, "class": kind, "count": count} for kind, count in kinds.items()]
-    return rows
+    return Measured(rows)
 
 
 @measures.register("statistics")
-def statistics(options: Mapping[str, Any]) -> Rows:
+def statistics(options: Mapping[str, Any]) -> Measured:
     """Documents of each part, mean length and vocabulary of corpora (all papers)."""
     rows: Rows = []
     for name in options["data"]:
@@ -54,11 +66,11 @@ def statistics(options: Mapping[str, Any]) -> Rows:
         everything = parts["all"]
         numbers |= {"mean words": everything.mean_words, "vocabulary": everything.vocabulary}
         rows += [{"data": name, "of": of, "number": value} for of, value in numbers.items()]
-    return rows
+    return Measured(rows)
 
 
 @measures.register("shortcuts")
-def shortcuts(options: Mapping[str, Any]) -> Rows:
+def shortcuts(options: Mapping[str, Any]) -> Measured:
     """Accuracy of every arm of the default-token experiment, seed by seed (Bai et al.)."""
     rows: Rows = []
     given = {name: value for name, value in options.items() if name != "data"}
@@ -76,17 +88,18 @@ def shortcuts(options: Mapping[str, Any]) -> Rows:
             | {"accuracy": found.majority_accuracy}
             for seed in settings.seeds
         ]
-    return rows
+    return Measured(rows, {ALL_RUNS: without_seeds(to_plain(settings))})
 
 
 @measures.register("gradient-flow")
-def gradient_flow(options: Mapping[str, Any]) -> Rows:
+def gradient_flow(options: Mapping[str, Any]) -> Measured:
     """The terms of gradient flow by kind of word, of the model that was kept (Sun & Lu).
 
     With the sizes that the paper's sentences compare: |A| / |B|, |D| / |E + F|, and D times the
     sign of V · W. `scales` are those of the dot product; without, the profile's own.
     """
     rows: Rows = []
+    setups = []
     profile = profiles[options.get("profile", "sun-lu")]()
     for name, scale, seed in product(
         options["data"], options.get("scales", [None]), options["seeds"]
@@ -96,11 +109,12 @@ def gradient_flow(options: Mapping[str, Any]) -> Rows:
         if "epochs" in options:
             chosen["recipe"] = f"standard:epochs={options['epochs']}"
         settings = profile.with_(split=corpus.split, seed=seed, **chosen)
+        setups.append(without_seeds(settings.flat()))
         found = GradientFlow().analyse(corpus, settings, "cpu", Watcher())
         sign = math.copysign(1.0, found.about["query_times_output"])
         where = {"data": name, "seed": seed} | ({} if scale is None else {"scale": scale})
         rows += [where | _sizes(row, sign) for row in found.summary]
-    return rows
+    return Measured(rows, {ALL_RUNS: joined(setups)})
 
 
 def _sizes(row: Mapping[str, Any], sign: float) -> dict[str, Any]:

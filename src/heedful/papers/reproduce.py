@@ -12,7 +12,7 @@ from heedful.auditing.results import plain
 from heedful.jobs.progress import JobWatcher
 from heedful.papers.claims import test_claims
 from heedful.papers.comparing import compare, points_of
-from heedful.papers.measures import measures
+from heedful.papers.measures import Measured, measures
 from heedful.papers.paper import Experiment, Paper, with_vectors
 from heedful.papers.record import Reproduction
 from heedful.papers.rows import RUNS, Row
@@ -49,8 +49,10 @@ def reproduce(
         tables[RUNS], states = list(swept.own), dict(swept.states)
         for row in swept.tables:
             tables.setdefault(row["table"], []).append(row)
+        setup = setup_of(folder, tables[RUNS])
     else:
-        tables[RUNS] = _measured(experiment, plan, folder)
+        measured = _measured(experiment, plan, folder)
+        tables[RUNS], setup = list(measured.rows), measured.setup
         states = {"measured": len(tables[RUNS])}
     published = paper.published.get(experiment.key, ())
     numbers = compare(tables, published)
@@ -73,7 +75,7 @@ def reproduce(
             "is_quick": is_quick,
             "cells": states,
             **_work(folder, tables[RUNS]),
-            "setup": setup_of(folder, tables[RUNS]),
+            "setup": setup,
             "left_out": len(published) - len(numbers),
             "seconds": round(time.monotonic() - started, 1),
         },
@@ -81,25 +83,26 @@ def reproduce(
 
 
 @dataclass(frozen=True)
-class _Measured:
+class _Kept:
     """What was measured the last time, and of what."""
 
     plan: dict[str, Any]
-    rows: tuple[Row, ...]
+    rows: tuple[dict[str, Any], ...]
+    setup: dict[str, dict[str, str]]
 
 
-def _measured(experiment: Experiment, plan: Mapping[str, Any], folder: Path) -> list[Row]:
+def _measured(experiment: Experiment, plan: Mapping[str, Any], folder: Path) -> Measured:
     """What a measurement says, from the last time if that was of the same."""
     kept, name = RunFolder(folder), f"measured-{experiment.key}.json"
     asked = plain(dict(plan))
     if (folder / name).is_file():
-        before = kept.read_record(name, _Measured, advice="Remove it to measure again.")
+        before = kept.read_record(name, _Kept, advice="Remove it to measure again.")
         if before.plan == asked:
-            return list(before.rows)
-    rows = list(measures[str(experiment.measure)](plan))
+            return Measured(list(before.rows), before.setup)
+    found = measures[str(experiment.measure)](plan)
     make_folder(folder)
-    kept.write_json(name, {"plan": asked, "rows": plain(rows)})
-    return rows
+    kept.write_json(name, plain({"plan": asked, "rows": found.rows, "setup": found.setup}))
+    return found
 
 
 def _work(folder: Path, rows: Sequence[Row]) -> dict[str, Any]:

@@ -26,21 +26,21 @@ def setup_of(folder: Path, rows: Sequence[Row]) -> Setup:
             run = RunFolder(folder / row["run"])
             said = in_words(read_settings(run), run.read_json(runs.PROVENANCE))
             by_variant.setdefault(str(row.get("variant", "")), []).append(said)
-    joined = {variant: _joined(some) for variant, some in by_variant.items()}
-    if not joined:
+    by_name = {variant: joined(some) for variant, some in by_variant.items()}
+    if not by_name:
         return {}
-    first = next(iter(joined.values()))
-    shared = {n: v for n, v in first.items() if all(one[n] == v for one in joined.values())}
+    first = next(iter(by_name.values()))
+    shared = {n: v for n, v in first.items() if all(one[n] == v for one in by_name.values())}
     own = {
         variant: {name: value for name, value in values.items() if name not in shared}
-        for variant, values in joined.items()
+        for variant, values in by_name.items()
     }
     return {ALL_RUNS: shared, **{variant: values for variant, values in own.items() if values}}
 
 
 def in_words(settings: Settings, provenance: Mapping[str, Any]) -> dict[str, str]:
     """Every setting but the seed, as a word; of a file of vectors its name and their size."""
-    said = {name: str(value) for name, value in settings.flat().items() if name != "seed"}
+    said = without_seeds(settings.flat())
     if settings.model.vectors is not None:
         size = provenance["vectors"]["size"]
         said["vectors"] = Path(settings.model.vectors).name
@@ -48,5 +48,11 @@ def in_words(settings: Settings, provenance: Mapping[str, Any]) -> dict[str, str
     return said
 
 
-def _joined(some: Sequence[Mapping[str, str]]) -> dict[str, str]:
+def without_seeds(settings: Mapping[str, Any]) -> dict[str, str]:
+    """Settings as words, but what differs from one repetition to the next."""
+    return {name: str(value) for name, value in settings.items() if name not in ("seed", "seeds")}
+
+
+def joined(some: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """The same settings of several runs: the values that each has."""
     return {name: ", ".join(dict.fromkeys(one[name] for one in some)) for name in some[0]}

@@ -26,6 +26,7 @@ VISIBLE = (
     "*Visible* is the smallest difference that as many seeds would have found in four of five "
     "repetitions, at the spread seen here."
 )
+SETUP = "Every setting of the runs, seeds aside."
 SPEAK_FOR_THEMSELVES = ("data", "variant", "arm", "of")  # columns whose values need no name
 
 
@@ -76,7 +77,8 @@ def as_markdown(
     if one.numbers:
         lines += _table(number_rows(one))
     if setup := setup_rows(one):
-        lines += ["### Setup", "", "Every setting of the runs, seeds aside.", "", *_table(setup)]
+        said = " ".join(filter(None, [SETUP, one.about.get("setup_note")]))
+        lines += ["### Setup", "", said, "", *_table(setup)]
     return "\n".join(lines) + "\n"
 
 
