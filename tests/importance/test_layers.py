@@ -254,3 +254,21 @@ def test_a_model_whose_attention_is_normalised_before_it_is_added_gives_no_alti_
     subject = a_subject("Gemma2")
     assert "alti" not in subject.measures
     assert "alti is not available: its layers do not add what they attend to" in str(subject.notes)
+
+
+def test_biases_are_shared_out_only_where_everything_adds_up():
+    bent = tiny_model("Bert")
+    bent.bert.pooler.activation = torch.nn.Softsign()  # nobody holds it
+    model = TransformerModel(bent, tiny_tokenizer())
+    assert "does not add up to them (off by " in model.why_not_shared
+    deberta = TransformerModel(tiny_model("DebertaV2"), tiny_tokenizer())
+    assert deberta.why_not_shared.startswith("the output matrices of the layers of DebertaV2")
+    assert not a_subject().model.why_not_shared
+
+
+def test_scores_with_biases_sum_to_the_logit_beside_special_positions(bert):
+    name = "decomposition-with-biases"
+    reading = bert.read(TEXTS)
+    found = bert.importance(reading, name).sum(axis=1)
+    np.testing.assert_allclose(found, bert.expected_sum(reading, name), atol=1e-4)
+    assert np.abs(found).max() > 0.01

@@ -39,6 +39,8 @@ from heedful.readouts.base import Squares
 
 PROBE = ("some words to find out how the model reads", "two words")
 
+NOT_RUN = (CannotWatch, RuntimeError, TypeError, ValueError, AttributeError, LookupError)
+
 Reads = Literal["first", "last", "all"]
 At = Literal["words", "first layer"]  # where embeddings are taken
 
@@ -155,7 +157,10 @@ class ModelPasses:
         batch = self._probe()
         with torch.no_grad(), as_it_was(self.model):
             logits = self.model(**batch.inputs).logits
-        found, parts = self.contributions(batch.inputs)
+        try:
+            found, parts = self.contributions(batch.inputs)
+        except NOT_RUN as no:
+            return f"what the positions of {kind} give cannot be followed ({no!s:.80})"
         size = logits.abs().amax()
         missing = max(
             float((found - logits).abs().amax() / size),
@@ -240,14 +245,7 @@ class ModelPasses:
                 again = [torch.equal(one.again(self.model), one.output) for one in passed]
                 moved = [not torch.equal(one.without_value(self.model, 0), one.output)
                          for one in passed]  # fmt: skip
-        except (
-            CannotWatch,
-            RuntimeError,
-            TypeError,
-            ValueError,
-            AttributeError,
-            LookupError,
-        ) as no:
+        except NOT_RUN as no:
             return f"the layers of {kind} cannot be run one by one ({no!s:.80})"
         if not all(again):
             return f"the layers of {kind} give other states when they are run again"
