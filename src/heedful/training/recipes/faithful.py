@@ -46,7 +46,7 @@ Loss = Float[Tensor, ""]
 # Weights of rank, keep, drop and away. What is fine-tuned learns in few and small steps.
 FROM_SCRATCH, FINE_TUNED = (1.0, 0.5, 0.0, 0.5), (1.0, 1.0, 0.3, 0.3)
 EPOCHS, EPOCHS_TUNED = (5, 8), (3, 3)  # by label alone, then with the penalties
-AVERAGED = 1.0  # epochs: so weights vary less from one epoch to the next, and with them accuracy
+AVERAGED = 1.0  # epochs: so a teacher's weights vary less from one epoch to the next
 READINGS = 10_000  # of documents, with the penalties: fine-tuning on few takes more epochs
 TOP = 0.2  # of the words of a dev text: answers from these alone tell the best epoch, too
 ROUNDING = 1e-6  # of a share times a number of words; falls that differ by less are the same
@@ -73,9 +73,8 @@ class Faithful(Penalised):
     drawn, half by attention and half evenly. The share of words that are the top words is drawn
     from `shares` for each batch. Away costs no second reading: it keeps the states of other words
     from telling what the top words say, which would then reach the decision past the weights.
-    Embeddings are held meanwhile, unless combined with other penalties. The best epoch is the one
-    whose answers are most often right from the whole dev text and from its top words, both counted
-    alike.
+    The best epoch is the one whose answers are most often right from the whole dev text and from
+    its top words, both counted alike.
     """
 
     rank_weight: float | None = None  # None: 1, whatever the encoder
@@ -90,8 +89,8 @@ class Faithful(Penalised):
     first_averaging: float | None = (
         None  # epochs over which its weights are averaged; None: 1, from scratch
     )
-    averaging: float | None = None  # the same after the first epochs
-    holds_embeddings: bool | None = None  # after the first epochs; None: where an encoder learns
+    averaging: float | None = None  # the same after the first epochs; None: the training's own
+    holds_embeddings: bool = False  # after the first epochs: more accuracy, fewer true pictures
     epochs: int | None = None  # None: 8; for a pretrained encoder 3, and up to 8 on few documents
 
     def __post_init__(self) -> None:
@@ -144,7 +143,7 @@ class Faithful(Penalised):
         """The model learns the labels first; what it then says of each text is its teacher."""
         assert isinstance(prepared, _Targets)
         if epochs := self.first_length(model):
-            averaging = _averaged(model, self.first_averaging)
+            averaging = _averaged_first(model, self.first_averaging)
             yield Phase(
                 by_label,
                 [model],
@@ -161,7 +160,7 @@ class Faithful(Penalised):
 
     def averaged(self, model: TextClassifier) -> float | None:
         """Epochs over which weights are averaged after the first ones."""
-        return _averaged(model, self.averaging)
+        return self.averaging
 
     def length(self, model: TextClassifier, documents: int) -> int:
         """Fewer epochs for an encoder that is fine-tuned, unless documents are few."""
@@ -170,17 +169,12 @@ class Faithful(Penalised):
         return min(EPOCHS[1], max(_usual(model)[1], math.ceil(READINGS / documents)))
 
     def held(self, model: TextClassifier) -> Sequence[nn.Module]:
-        """The embeddings, or texts that are cut to a few words are soon known by heart.
+        """The embeddings, if asked: accuracy then falls less, but attention learns less, too.
 
-        Not where states are made of nothing else, of what is fine-tuned, or of what has not learnt.
+        What is fine-tuned has none beside its encoder.
         """
-        usual = (
-            self.first_length(model) > 0
-            and not isinstance(model.encoder, PretrainedEncoder)
-            and any(True for _ in model.encoder.parameters())
-        )
-        holds = usual if self.holds_embeddings is None else self.holds_embeddings
-        return [model.embedding] if holds else []
+        is_theirs = isinstance(model.encoder, PretrainedEncoder)
+        return [model.embedding] if self.holds_embeddings and not is_theirs else []
 
     def counted_too(self, model: TextClassifier) -> Mapping[str, nn.Module]:
         """Answers from the top words of a text count as much as those from the whole.
@@ -231,8 +225,8 @@ def _usual(model: TextClassifier) -> tuple[int, int]:
     return EPOCHS_TUNED if isinstance(model.encoder, PretrainedEncoder) else EPOCHS
 
 
-def _averaged(model: TextClassifier, given: float | None) -> float | None:
-    """Epochs over which weights are averaged; None leaves it to the training."""
+def _averaged_first(model: TextClassifier, given: float | None) -> float | None:
+    """Epochs over which the teacher's weights are averaged; None leaves it to the training."""
     is_usual = given is None and not isinstance(model.encoder, PretrainedEncoder)
     return AVERAGED if is_usual else given
 
