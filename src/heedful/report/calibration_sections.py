@@ -203,8 +203,8 @@ SOME_MISTAKES = (
 LIMITS = (
     "The evidence is planted. It is words, few of them, and it decides alone. In real documents "
     "evidence can be spread over phrases, word order and tone.",
-    "The models are small: one layer of attention, a BERT of two layers, MiniLM (six layers) in one "
-    "setting. No large pretrained model has a known answer.",
+    "The models are small: one layer of attention, a BERT of two layers, MiniLM (six layers) in "
+    "one setting. No large pretrained model has a known answer.",
     "For Transformers, the truth is known only of pictures that were assigned to them. Whether "
     "their own attention shows the truth is unknown.",
     "Kinds that are left out have relatives that are not, such as *false on some documents* and "
