@@ -91,7 +91,7 @@ def test_a_withheld_heat_map_is_replaced_by_the_reason_unless_it_is_asked_for(
     unknown = "qqq www eee"  # words that the model does not know: none of them decides
     answer = heedful("explain", run, unknown, "--audit", audited)
     lines = answer.out.splitlines()
-    assert lines[2].startswith("The heat map of attention should not be shown. No words carry")
+    assert lines[2].startswith("The heat map of attention should not be shown. Deleting words")
     assert f"{'attention':<16}  withheld; --anyway shows it" in lines
     assert f"{'attention':<16}  {unknown}" not in lines
     rows = Audit.load(audited).evidence["measures"]

@@ -231,8 +231,9 @@ def test_no_kind_of_model_has_a_list_of_measures_of_its_own():
         assert not named - set(readouts), path.name
 
 
-def test_every_measure_so_far_is_audited():
-    assert importances.audited == list(importances)
+def test_every_measure_is_audited_but_one_that_takes_a_pass_for_each_position():
+    by_name = {"decomposition-with-biases"}
+    assert importances.audited == [name for name in importances if name not in by_name]
 
 
 @dataclass(frozen=True)

@@ -96,8 +96,8 @@ def test_a_small_bert_of_the_zoo_survives_a_power_cut(monkeypatch, tmp_path):
 
     monkeypatch.setattr(exact_jobs, "train_transformer", train)
     with flushed_to_disk(root) as disk:
-        job = exact_jobs.transformer_job("planted", "tiny-bert", 1, needs_all=False)
-        job.work(root / "job", lambda *told: None, **job.arguments)
+        job = exact_jobs.transformer_job("planted", "tiny-bert", 1, "cpu", needs_all=False)
+        job.work(root / "job", lambda *told: None, **job.arguments, **job.beside)
         RunFolder(root / "job").write_json("done.json", {})
         left = contents(disk.restore(tmp_path / "left"))
     assert left["job/model.safetensors"] == b"weights"

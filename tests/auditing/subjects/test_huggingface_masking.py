@@ -78,7 +78,7 @@ def test_an_audit_of_a_transformer_judges_pictures_with_words_masked():
     masked = tests["true pictures, words masked"]
     assert masked.note == "words hidden from attention"
     assert masked.judgement != "reported"
-    assert found.cuts["true pictures, words masked"] == pytest.approx(0.85)
+    assert found.cuts["true pictures, words masked"] == pytest.approx(0.85, abs=0.03)
     assert 10 <= masked.score.documents <= 25  # others are silent
     assert (~np.isnan(found.columns["is_true_masked"])).sum() == masked.score.documents
     row = found.evidence["ceiling"][0]
