@@ -154,7 +154,7 @@ def silent_documents(audit: Audit) -> int:
 
 
 def is_mostly_silent(audit: Audit) -> bool:
-    """Whether there are so many of them that no picture is said to be safe."""
+    """Whether surely more than half of all documents are silent, so that no picture is safe."""
     return _unless_silent(audit, "supported") != "supported"
 
 

@@ -55,7 +55,7 @@ class SharedBiases(HeldFunctions):
     def share_out(self, given: Tensor) -> None:
         """Share out what waits, in place: the states beside a norm lose it, too.
 
-        What points along no position's part goes on waiting.
+        What points along no position's part keeps waiting.
         """
         blocks = self._of_blocks(given)
         parts, bias = blocks[1:-1], blocks[-1].clone()
