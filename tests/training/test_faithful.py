@@ -16,21 +16,20 @@ from heedful.runs import RunFolder
 from heedful.text.batching import Batches
 from heedful.text.datasets.planted import Planted
 from heedful.text.vocabulary import Encoded
-from heedful.training.evaluate import predict
-from heedful.training.recipe import Material
-from heedful.training.recipes import recipes
-from heedful.training.recipes.diversity import Diversity
-from heedful.training.recipes.faithful import (
-    Faithful,
+from heedful.training.deletion_penalties import (
     away,
     draw_places,
     drop,
     falls,
-    keep,
     misranking,
     rank,
     top_words,
 )
+from heedful.training.evaluate import predict
+from heedful.training.recipe import Material
+from heedful.training.recipes import recipes
+from heedful.training.recipes.diversity import Diversity
+from heedful.training.recipes.faithful import Faithful, keep
 from heedful.training.settings import Settings
 from heedful.training.task import Labelled, Task
 from heedful.training.train import train

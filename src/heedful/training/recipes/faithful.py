@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor, nn
 
@@ -21,9 +21,18 @@ from heedful.errors import ConfigError
 from heedful.model.classifier import AttentionClassifier, TextClassifier, Trace
 from heedful.model.pretrained import PretrainedEncoder
 from heedful.model.projections import frozen, projections, uniform
-from heedful.model.word_subsets import logits_of_kept
 from heedful.text.batching import Batch
-from heedful.training.evaluate import evaluating, predict
+from heedful.training.deletion_penalties import (
+    IsToken,
+    Loss,
+    TopWords,
+    away,
+    drop,
+    logits_of_words,
+    rank,
+    top_words,
+)
+from heedful.training.evaluate import predict
 from heedful.training.recipe import (
     AnyTrace,
     Material,
@@ -35,21 +44,11 @@ from heedful.training.recipe import (
     recipes,
 )
 
-IsToken = Bool[Tensor, "batch tokens"]
-Scores = Float[Tensor, "batch tokens"]
-Drawn = Float[Tensor, "batch drawn"]
-Places = Int[Tensor, "batch drawn"]
-IsDrawn = Bool[Tensor, "batch drawn"]
-LabelShares = Float[Tensor, " classes"]
-Loss = Float[Tensor, ""]
-
 # Weights of rank, keep, drop and away. What is fine-tuned learns in few and small steps.
 FROM_SCRATCH, FINE_TUNED = (1.0, 0.5, 0.0, 0.5), (1.0, 1.0, 0.3, 0.3)
 EPOCHS, EPOCHS_TUNED = (5, 8), (3, 3)  # by label alone, then with the penalties
 AVERAGED = 1.0  # epochs: so a teacher's weights vary less from one epoch to the next
 READINGS = 10_000  # of documents, with the penalties: fine-tuning on few takes more epochs
-TOP = 0.2  # of the words of a dev text: answers from these alone tell the best epoch, too
-ROUNDING = 1e-6  # of a share times a number of words; falls that differ by less are the same
 
 
 @recipes.register("faithful")
@@ -268,112 +267,6 @@ class _Targets(nn.Module):
         return self.teacher_weight * (of_teacher.mean() - cross_entropy_of(logits, batch))
 
 
-@dataclass
-class Answer:
-    """What is scored of a model."""
-
-    logits: Float[Tensor, "batch classes"]
-
-
-class TopWords(nn.Module):
-    """A model that is shown the top words of each text alone."""
-
-    def __init__(self, model: AttentionClassifier) -> None:
-        super().__init__()
-        self.model = model
-
-    def forward(self, batch: Batch) -> Answer:
-        """The answers from these words."""
-        trace = self.model(batch)
-        is_top = top_words(trace.scores, batch.is_token, TOP)
-        return Answer(logits_of_words(self.model, trace.embedded, is_top))
-
-
-def rank(
-    model: TextClassifier,
-    batch: Batch,
-    trace: Trace,
-    ranked_share: float,
-    deletions: int,
-    rng: torch.Generator,
-) -> Loss:
-    """Whether scores are in the order of the falls, for a few words of some documents."""
-    count = math.ceil(ranked_share * len(batch.labels) - ROUNDING)
-    rows = torch.randperm(len(batch.labels), generator=rng)[:count].to(batch.labels.device)
-    some = batch.kept(rows, batch.is_token[rows])
-    tokens = some.is_token.shape[1]
-    weights, scores = trace.weights[rows, :tokens], trace.scores[rows, :tokens]
-    places, is_drawn = draw_places(weights.detach(), some.is_token, deletions, rng)
-    fall = falls(model, some, places, is_drawn)
-    return misranking(scores.gather(1, places), fall.to(scores.dtype), is_drawn)
-
-
-def misranking(scores: Drawn, fall: Drawn, is_drawn: IsDrawn) -> Loss:
-    """Mean over documents of how far the order of the scores is from that of the falls.
-
-    sum_ij gap_ij * softplus(score_j - score_i) / sum_ij gap_ij,   gap_ij = max(0, fall_i - fall_j)
-
-    ln 2 where all scores are equal; near 0 where every word scores far above those of less fall.
-    A document without two words, or whose words are all worth the same, counts 0.
-    """
-    gap = (fall.unsqueeze(2) - fall.unsqueeze(1) - ROUNDING).clamp(min=0)
-    gap = gap * (is_drawn.unsqueeze(2) & is_drawn.unsqueeze(1))
-    below = scores.unsqueeze(1) - scores.unsqueeze(2)
-    losses = (gap * nn.functional.softplus(below)).sum(dim=(1, 2))
-    return (losses / gap.sum(dim=(1, 2)).clamp(min=torch.finfo(gap.dtype).tiny)).mean()
-
-
-def falls(model: TextClassifier, batch: Batch, places: Places, is_drawn: IsDrawn) -> Drawn:
-    """log p(text) - log p(text without the word), p that of the predicted class, in nats.
-
-    Read without dropout and without a gradient; 0 where no word is drawn.
-    """
-    documents = torch.arange(len(places), device=places.device)
-    row, number = is_drawn.nonzero(as_tuple=True)
-    without = batch.is_token[row]
-    without[torch.arange(len(row), device=row.device), places[row, number]] = False
-    document, is_kept = torch.cat([documents, row]), torch.cat([batch.is_token, without])
-    with evaluating(model):
-        logits = logits_of_kept(model, batch, document.cpu().numpy(), is_kept.cpu().numpy())
-    # A copy, since what was made in inference mode may not take part in a gradient.
-    log_p = logits.clone().double().log_softmax(dim=-1)
-    target = log_p[: len(documents)].argmax(dim=-1)
-    of_target = log_p.gather(1, target[document].unsqueeze(1)).squeeze(1)
-    fall = log_p.new_zeros(places.shape)
-    fall[row, number] = of_target[: len(documents)][row] - of_target[len(documents) :]
-    return fall
-
-
-def draw_places(
-    weights: Scores, is_token: IsToken, count: int, rng: torch.Generator
-) -> tuple[Places, IsDrawn]:
-    """Different words of each document: half drawn by attention, the others evenly from the rest.
-
-    The second result is False where a document has too few words.
-    """
-    width, by_attention = is_token.shape[1], count // 2
-    # The largest of log weight + Gumbel noise are a draw without replacement by the weights.
-    noise = torch.rand(2, *is_token.shape, generator=rng, dtype=torch.float64).to(weights.device)
-    first, second = -(-noise.clamp(min=1e-300).log()).log()
-    smallest = torch.finfo(weights.dtype).tiny
-    likely = (weights.clamp(min=smallest).log() + first).masked_fill(~is_token, -torch.inf)
-    chosen = likely.topk(min(by_attention, width), dim=1).indices
-    others = second.masked_fill(~is_token, -torch.inf).scatter(1, chosen, torch.inf)
-    places = others.topk(min(count, width), dim=1).indices
-    return places, is_token.gather(1, places)
-
-
-def top_words(scores: Scores, is_token: IsToken, share: float) -> IsToken:
-    """The ⌈share · n⌉ words of most attention of each document; equal ones in their order.
-
-    By scores, whose order every projection keeps: they also rank words that get no weight.
-    """
-    count = (is_token.sum(dim=1, keepdim=True) * share - ROUNDING).ceil()
-    masked = scores.detach().masked_fill(~is_token, -torch.inf)
-    place_of = masked.argsort(dim=1, descending=True, stable=True).argsort(dim=1)
-    return (place_of < count) & is_token
-
-
 def keep(
     model: AttentionClassifier, batch: Batch, trace: Trace, is_top: IsToken, targets: _Targets
 ) -> Loss:
@@ -383,45 +276,3 @@ def keep(
     gives from any words.
     """
     return targets.loss(logits_of_words(model, trace.embedded, is_top), batch)
-
-
-def drop(
-    model: AttentionClassifier, batch: Batch, trace: Trace, is_top: IsToken, of_label: LabelShares
-) -> Loss:
-    """KL(shares of the labels | p) of the texts without their top words, in nats."""
-    rest = batch.is_token & ~is_top
-    return from_shares(of_label, logits_of_words(model, trace.embedded, rest), batch)
-
-
-def away(
-    model: AttentionClassifier, batch: Batch, trace: Trace, is_top: IsToken, of_label: LabelShares
-) -> Loss:
-    """The same of the states as they are, with all weight spread evenly over the other words."""
-    rest = batch.is_token & ~is_top
-    even = rest / rest.sum(dim=1, keepdim=True).clamp(min=1)
-    return from_shares(of_label, model.decide(trace.hidden, even.to(trace.hidden.dtype)), batch)
-
-
-def from_shares(
-    of_label: LabelShares, logits: Float[Tensor, "batch classes"], batch: Batch
-) -> Loss:
-    """Mean KL(shares of the labels | p) of some logits, each document counted by its weight."""
-    log_p = logits.log_softmax(dim=-1)
-    of_label = of_label.to(log_p.dtype)
-    divergence = (torch.xlogy(of_label, of_label) - of_label * log_p).sum(dim=-1)
-    return (divergence * batch.example_weight).mean()
-
-
-def logits_of_words(
-    model: AttentionClassifier, embedded: Float[Tensor, "batch tokens embedding"], is_kept: IsToken
-) -> Float[Tensor, "batch classes"]:
-    """Logits of the kept words, which move up, from embeddings that the whole texts share.
-
-    The gradient of the embedding table, most of a small model, is then taken once for all.
-    """
-    lengths = is_kept.sum(dim=1, keepdim=True)
-    longest = max(1, int(lengths.max()))
-    kept_first = (~is_kept).byte().argsort(dim=1, stable=True)[:, :longest]
-    is_word = torch.arange(longest, device=is_kept.device) < lengths
-    words = embedded.gather(1, kept_first.unsqueeze(-1).expand(-1, -1, embedded.shape[-1]))
-    return model.read(words * is_word.unsqueeze(-1), is_word).logits
