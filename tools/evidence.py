@@ -1,13 +1,15 @@
 """What `faithful` costs and brings, beside the recipes of the papers: a record, then a page.
 
     python -m tools.evidence smaller imdb_jw evidence/imdb_5000
+    python -m tools.evidence set-aside sst2_jw evidence/runs
     heedful sweep evidence/bilstm.toml -o evidence/runs/bilstm          (and the other grids)
     python -m tools.evidence record evidence/runs/bilstm … > docs/evidence.json
     python -m tools.evidence page docs/evidence.json > docs/evidence.md
 
 A variant of these grids is called "ENCODER RECIPE", as in "bilstm faithful". Records are joined:
 what a record file that is named among the folders holds is taken as it is. The page ends with
-evidence/notes.md.
+evidence/notes.md. Settings are chosen on quarters of the training documents that are set aside:
+each quarter is the test part of a corpus of its own, and counts as a seed in the record.
 """
 
 import base64
@@ -35,6 +37,7 @@ from heedful.training.trained import Trained
 Row = Mapping[str, Any]
 STANDARD = "standard"
 NOTES = Path("evidence/notes.md")  # how the cells were made, and what they say
+ASIDE = "-quarter-"  # between the name of a corpus and the quarter of it that was set aside
 SAMPLE = {"train": 5000, "dev": 500, "test": 1000}  # documents of a smaller corpus
 WORDS = {"may": "may", "may-not": "may not", "not-safe": "not safe"}
 TESTS = ("true pictures", "true pictures, words replaced", "look away", "word choice")
@@ -67,6 +70,7 @@ def _cells(folder: Path, device: str) -> Iterator[Row]:
         if not run.is_finished:
             continue
         cell = run.read_json(runs.CELL)
+        data, seed = _corpus_and_seed(Path(cell["data"]).name, cell["seed"])
         trained = Trained.load(place, device)
         test = find_corpus(cell["data"]).test
         said = trained.probabilities(test.texts).argmax(axis=1).tolist()
@@ -74,10 +78,16 @@ def _cells(folder: Path, device: str) -> Iterator[Row]:
             [trained.classes[n] == label for n, label in zip(said, test.labels, strict=True)]
         )
         yield {
-            "data": Path(cell["data"]).name, "variant": cell["variant"], "seed": cell["seed"],
+            "data": data, "variant": cell["variant"], "seed": seed,
             "documents": len(test), "right": packed(is_right),
             **_audited(place),
         }  # fmt: skip
+
+
+def _corpus_and_seed(name: str, seed: int) -> tuple[str, int]:
+    """The quarter that was set aside counts as the seed: a quarter is trained with one seed."""
+    corpus, _, quarter = name.partition(ASIDE)
+    return (f"{corpus}, quarters set aside", int(quarter)) if quarter else (name, seed)
 
 
 def _audited(place: Path) -> Row:
@@ -106,15 +116,38 @@ def unpacked(text: str, documents: int) -> Bool[ndarray, " documents"]:
 
 def smaller(name: str, folder: Path) -> None:
     """Write a sample of a named corpus as a folder of its own: always the same documents."""
-    source = Path(os.environ["HEEDFUL_DATA"]) / name
     rng = random.Random(0)
-    folder.mkdir(parents=True, exist_ok=True)
     for part, count in SAMPLE.items():
-        with gzip.open(source / f"{part}.jsonl.gz", "rt", encoding="utf-8") as lines:
-            documents = list(lines)
+        documents = _lines_of(name, part)
         chosen = sorted(rng.sample(range(len(documents)), count))
-        with gzip.open(folder / f"{part}.jsonl.gz", "wt", encoding="utf-8") as sample:
-            sample.writelines(documents[place] for place in chosen)
+        _write_part(folder, part, [documents[place] for place in chosen])
+
+
+def set_aside(name: str, folder: Path) -> None:
+    """Write a corpus four times: a quarter of the training documents is its test part.
+
+    The dev part is that of the corpus, and its own test part is not touched.
+    """
+    documents = _lines_of(name, "train")
+    random.Random(0).shuffle(documents)
+    for quarter in range(4):
+        corpus = folder / f"{name}{ASIDE}{quarter + 1}"
+        _write_part(corpus, "test", documents[quarter::4])
+        _write_part(corpus, "dev", _lines_of(name, "dev"))
+        train = [line for place, line in enumerate(documents) if place % 4 != quarter]
+        _write_part(corpus, "train", train)
+
+
+def _lines_of(name: str, part: str) -> list[str]:
+    source = Path(os.environ["HEEDFUL_DATA"]) / name / f"{part}.jsonl.gz"
+    with gzip.open(source, "rt", encoding="utf-8") as lines:
+        return list(lines)
+
+
+def _write_part(folder: Path, part: str, lines: Sequence[str]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    with gzip.open(folder / f"{part}.jsonl.gz", "wt", encoding="utf-8") as file:
+        file.writelines(lines)
 
 
 def page(rows: Sequence[Row]) -> str:
@@ -165,8 +198,8 @@ def _over_seeds(rows: Iterable[Row], test: str) -> str:
 
 def main(what: str, *sources: str) -> None:
     """Print a record of sweeps (`cuda` first: on a GPU) or its page, or make a small corpus."""
-    if what == "smaller":
-        return smaller(sources[0], Path(sources[1]))
+    if what in (writers := {"smaller": smaller, "set-aside": set_aside}):
+        return writers[what](sources[0], Path(sources[1]))
     is_cuda = "cuda" in sources[:1]
     paths = [Path(source) for source in sources[is_cuda:]]
     rows = record(paths, "cuda" if is_cuda else "cpu")

@@ -15,7 +15,8 @@ from heedful.model.projections import projections
 from heedful.runs import RunFolder
 from heedful.text.batching import Batches
 from heedful.text.datasets.planted import Planted
-from heedful.text.vocabulary import Encoded
+from heedful.text.pieces import NO_PIECE
+from heedful.text.vocabulary import UNKNOWN_WORD, Encoded
 from heedful.training.deletion_penalties import (
     away,
     draw_places,
@@ -128,6 +129,29 @@ def test_falls_are_leave_one_out_in_log_probability_without_dropout(options, cla
     assert model.dropout.training
 
 
+def with_unknown(model, batch, *places: int):
+    """The batch with an unknown word at some places, in the numbers of words and of pieces."""
+    token_ids, piece_ids = batch.token_ids.clone(), batch.piece_ids.clone()
+    for place in places:
+        token_ids[:, place] = UNKNOWN_WORD
+        piece_ids[:, place] = NO_PIECE
+        piece_ids[:, place, 0] = getattr(model.encoder, "unknown", NO_PIECE)
+    return replace(batch, token_ids=token_ids, piece_ids=piece_ids)
+
+
+@pytest.mark.parametrize("options", ENCODERS, ids=str)
+def test_falls_of_replaced_words_are_read_with_an_unknown_word_in_their_place(options):
+    model, batch = a_model(**options), a_batch(6, 4, 2, 1)
+    target = predicted(model, batch).unsqueeze(1)
+    whole = model(batch).logits.log_softmax(dim=-1).gather(1, target)
+    places = torch.arange(6).expand(4, 6)
+    found = falls(model, batch, places, batch.is_token, is_replaced=True)
+    for place in range(6):
+        read = model(with_unknown(model, batch, place)).logits.log_softmax(dim=-1).gather(1, target)
+        expected = ((whole - read).squeeze(1) * batch.is_token[:, place]).detach()
+        torch.testing.assert_close(found[:, place], expected, rtol=1e-6, atol=1e-9)
+
+
 def test_draws_are_different_words_half_of_them_by_attention():
     is_token = torch.arange(8) < torch.tensor([[8], [5], [3], [1]])
     weights = is_token * 1e-12
@@ -192,6 +216,25 @@ def test_keep_reads_the_top_words_as_a_text_of_their_own():
     expected = torch_cross_entropy(alone.logits, batch.labels)
     targets = Faithful().prepare(model, material(0, 1))
     torch.testing.assert_close(keep(model, batch, model(batch), is_top, targets), expected)
+
+
+@pytest.mark.parametrize("penalty", ["keep", "drop"])
+def test_other_words_are_replaced_if_asked_and_the_text_keeps_its_length(penalty):
+    model, batch = a_model(encoder="bilstm:hidden_size=4"), a_batch(4)
+    trace = model(batch)
+    is_top = torch.tensor([[True, False, False, True]])
+    of_label = torch.tensor([0.3, 0.7], dtype=torch.float64)
+    targets = Faithful().prepare(model, material(0, 1))
+    if penalty == "keep":
+        other = with_unknown(model, batch, 1, 2)
+        expected = torch_cross_entropy(model(other).logits, batch.labels)
+        found = keep(model, batch, trace, is_top, targets, is_replaced=True)
+    else:
+        other = with_unknown(model, batch, 0, 3)
+        log_p = model(other).logits.log_softmax(dim=-1)
+        expected = (of_label * (of_label.log() - log_p)).sum()
+        found = drop(model, batch, trace, is_top, of_label, is_replaced=True)
+    torch.testing.assert_close(found, expected)
 
 
 # Drop and away
@@ -271,6 +314,22 @@ def test_the_penalty_is_the_weighted_sum_of_its_four_parts():
     assert all(float(part.detach()) > 0 for part in alone)
 
 
+def test_words_are_replaced_in_a_share_of_the_batches():
+    model, batch = a_model(encoder="bilstm:hidden_size=4"), a_batch(6, 4, 2)
+    keeps = Faithful(rank_weight=0.0, away_weight=0.0, shares=(0.2,))
+    deleted, replaced = (
+        penalty(replace(keeps, replaced_share=share), model, batch).item() for share in (0.0, 1.0)
+    )
+    assert deleted != pytest.approx(replaced)
+    drawn = [
+        penalty(replace(keeps, replaced_share=0.3), model, batch, seed).item()
+        for seed in range(100)
+    ]
+    count = sum(value == pytest.approx(replaced) for value in drawn)
+    assert count + sum(value == pytest.approx(deleted) for value in drawn) == 100
+    assert 15 < count < 45
+
+
 def test_all_words_of_a_text_may_be_its_top_words():
     model, batch = a_model(encoder="bilstm:hidden_size=4"), a_batch(6, 4, 2)
     whole = Faithful(0.0, 1.0, 0.0, 0.0, shares=(1.0,))
@@ -315,12 +374,16 @@ def test_weights_that_are_not_given_depend_on_whether_the_encoder_is_fine_tuned(
     assert Faithful().weights(large) == (1.0, 1.0, 0.3, 0.3)
     assert Faithful(keep_weight=0.0).weights(large) == (1.0, 0.0, 0.3, 0.3)
     assert (Faithful().first_length(small), Faithful().first_length(large)) == (5, 3)
-    assert (Faithful().length(small, 7000), Faithful().length(large, 7000)) == (8, 3)
+    assert (Faithful().length(small, 7000), Faithful().length(large, 7000)) == (4, 3)
+    assert (Faithful().replaced(small), Faithful().replaced(large)) == (0.5, 0.0)
+    assert Faithful(replaced_share=0.2).replaced(large) == 0.2
 
 
-def test_fine_tuning_on_few_documents_takes_more_epochs_up_to_those_from_scratch():
+def test_few_documents_take_more_epochs_up_to_eight():
     large = a_model(encoder="pretrained:source=tiny")
+    small = a_model(encoder="embedding")
     assert [Faithful().length(large, documents) for documents in (2000, 1250, 40)] == [5, 8, 8]
+    assert [Faithful().length(small, documents) for documents in (2500, 2000, 40)] == [4, 5, 8]
     assert Faithful(epochs=2).length(large, 40) == 2
 
 
@@ -367,25 +430,24 @@ def test_the_labels_come_first_and_then_what_the_model_says_of_each_text_teaches
     assert not list(targets.parameters())
 
 
-def test_embeddings_are_held_while_attention_learns_if_asked():
+def test_embeddings_are_held_while_attention_learns_unless_asked_otherwise():
     small = a_model(encoder="bilstm:hidden_size=4")
     large = a_model(encoder="pretrained:source=tiny")
-    holding = Faithful(holds_embeddings=True)
-    assert holding.held(small) == [small.embedding]
-    *_, then = holding.phases(small, material(0, 1, 1))
+    *_, then = Faithful().phases(small, material(0, 1, 1))
     assert then.holds == [small.embedding]
-    assert not Faithful().held(small)
-    assert not holding.held(large)
+    assert not Faithful(holds_embeddings=False).held(small)
+    assert not Faithful().held(large)
 
 
 @pytest.mark.parametrize(
     ("recipe", "expected"),
     [
-        (Faithful(), [("last", 1.0), ("best", None)]),
-        (Faithful(first_averaging=0.0, averaging=0.5), [("best", 0.0), ("best", 0.5)]),
+        (Faithful(), [("last", 1.0), ("last", 1.0)]),
+        (Faithful(first_averaging=0.0, averaging=0.5), [("best", 0.0), ("last", 0.5)]),
+        (Faithful(averaging=0.0), [("last", 1.0), ("best", 0.0)]),
     ],
 )
-def test_weights_are_averaged_in_the_first_phase_and_in_the_second_if_asked(recipe, expected):
+def test_averaged_weights_end_with_the_last_epoch_and_others_with_the_best(recipe, expected):
     phases = recipe.phases(a_model(encoder="bilstm:hidden_size=4"), material(0, 1, 1))
     assert [(phase.keep, phase.averaging) for phase in phases] == expected
 

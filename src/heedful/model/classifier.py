@@ -18,6 +18,7 @@ from heedful.model.layers import Encoder
 from heedful.model.pretrained import PieceEmbedding, PretrainedEncoder
 from heedful.model.projections import Projection
 from heedful.text.batching import Batch
+from heedful.text.vocabulary import UNKNOWN_WORD
 
 WordEmbedding = nn.Embedding | PieceEmbedding
 Pooling = Literal["attention", "mean", "max", "last"]
@@ -74,6 +75,14 @@ class TextClassifier(nn.Module, ABC):
             assert batch.piece_ids is not None
             return self.embedding(batch.piece_ids)
         return self.embedding(batch.token_ids)
+
+    def unknown_vector(self, size: int) -> Float[Tensor, " size"]:
+        """The vector of a word that is not known, as long as those of the other words of a text."""
+        if not isinstance(self.embedding, PieceEmbedding):
+            return self.embedding.weight[UNKNOWN_WORD]
+        assert isinstance(self.encoder, PretrainedEncoder)
+        piece = self.embedding.weight[self.encoder.unknown]
+        return nn.functional.pad(piece, (0, size - len(piece)))
 
     def pooled_vectors(self, embedded: Embedded) -> Float[Tensor, "batch tokens pooled"]:
         """Vectors of words that are all of one size, however many pieces a word has."""

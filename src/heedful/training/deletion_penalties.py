@@ -1,4 +1,4 @@
-"""Penalties of attention that are taken from texts cut to some of their words.
+"""Penalties of attention that are taken from texts with only some of their words.
 
 `rank` compares the order of the scores with the effect of deleting words; `drop` and `away` ask
 what is left without the top words. None of them knows a recipe.
@@ -17,6 +17,7 @@ from heedful.text.batching import Batch
 from heedful.training.evaluate import evaluating
 
 IsToken = Bool[Tensor, "batch tokens"]
+Embedded = Float[Tensor, "batch tokens embedding"]
 Scores = Float[Tensor, "batch tokens"]
 Drawn = Float[Tensor, "batch drawn"]
 Places = Int[Tensor, "batch drawn"]
@@ -56,6 +57,7 @@ def rank(
     ranked_share: float,
     deletions: int,
     rng: torch.Generator,
+    is_replaced: bool = False,
 ) -> Loss:
     """Whether scores are in the order of the falls, for a few words of some documents."""
     count = math.ceil(ranked_share * len(batch.labels) - ROUNDING)
@@ -64,7 +66,7 @@ def rank(
     tokens = some.is_token.shape[1]
     weights, scores = trace.weights[rows, :tokens], trace.scores[rows, :tokens]
     places, is_drawn = draw_places(weights.detach(), some.is_token, deletions, rng)
-    fall = falls(model, some, places, is_drawn)
+    fall = falls(model, some, places, is_drawn, is_replaced)
     return misranking(scores.gather(1, places), fall.to(scores.dtype), is_drawn)
 
 
@@ -83,10 +85,17 @@ def misranking(scores: Drawn, fall: Drawn, is_drawn: IsDrawn) -> Loss:
     return (losses / gap.sum(dim=(1, 2)).clamp(min=torch.finfo(gap.dtype).tiny)).mean()
 
 
-def falls(model: TextClassifier, batch: Batch, places: Places, is_drawn: IsDrawn) -> Drawn:
+def falls(
+    model: TextClassifier,
+    batch: Batch,
+    places: Places,
+    is_drawn: IsDrawn,
+    is_replaced: bool = False,
+) -> Drawn:
     """log p(text) - log p(text without the word), p that of the predicted class, in nats.
 
-    Read without dropout and without a gradient; 0 where no word is drawn.
+    The word is deleted, or an unknown one stands in its place where `is_replaced`. Read without
+    dropout and without a gradient; 0 where no word is drawn.
     """
     documents = torch.arange(len(places), device=places.device)
     row, number = is_drawn.nonzero(as_tuple=True)
@@ -94,7 +103,10 @@ def falls(model: TextClassifier, batch: Batch, places: Places, is_drawn: IsDrawn
     without[torch.arange(len(row), device=row.device), places[row, number]] = False
     document, is_kept = torch.cat([documents, row]), torch.cat([batch.is_token, without])
     with evaluating(model):
-        logits = logits_of_kept(model, batch, document.cpu().numpy(), is_kept.cpu().numpy())
+        if is_replaced:
+            logits = _logits_of_replaced(model, batch, document, is_kept)
+        else:
+            logits = logits_of_kept(model, batch, document.cpu().numpy(), is_kept.cpu().numpy())
     # A copy, since what was made in inference mode may not take part in a gradient.
     log_p = logits.clone().double().log_softmax(dim=-1)
     target = log_p[: len(documents)].argmax(dim=-1)
@@ -134,12 +146,31 @@ def top_words(scores: Scores, is_token: IsToken, share: float) -> IsToken:
     return (place_of < count) & is_token
 
 
+@torch.no_grad()
+def _logits_of_replaced(
+    model: TextClassifier,
+    batch: Batch,
+    document: Int[Tensor, " variants"],
+    is_kept: Bool[Tensor, "variants tokens"],
+) -> Float[Tensor, "variants classes"]:
+    """Logits of documents of the batch with an unknown word for each word that is not kept."""
+    embedded = model.embed(batch)[document]
+    is_token = batch.is_token[document]
+    return model.read(with_unknown_words(model, embedded, is_kept, is_token), is_token).logits
+
+
 def drop(
-    model: AttentionClassifier, batch: Batch, trace: Trace, is_top: IsToken, of_label: LabelShares
+    model: AttentionClassifier,
+    batch: Batch,
+    trace: Trace,
+    is_top: IsToken,
+    of_label: LabelShares,
+    is_replaced: bool = False,
 ) -> Loss:
     """KL(shares of the labels | p) of the texts without their top words, in nats."""
     rest = batch.is_token & ~is_top
-    return from_shares(of_label, logits_of_words(model, trace.embedded, rest), batch)
+    logits = logits_of_words(model, trace.embedded, rest, batch.is_token if is_replaced else None)
+    return from_shares(of_label, logits, batch)
 
 
 def away(
@@ -162,15 +193,30 @@ def from_shares(
 
 
 def logits_of_words(
-    model: AttentionClassifier, embedded: Float[Tensor, "batch tokens embedding"], is_kept: IsToken
+    model: AttentionClassifier,
+    embedded: Embedded,
+    is_kept: IsToken,
+    is_token: IsToken | None = None,
 ) -> Float[Tensor, "batch classes"]:
-    """Logits of the kept words, which move up, from embeddings that the whole texts share.
+    """Logits of the kept words from embeddings that the whole texts share.
 
-    The gradient of the embedding table, most of a small model, is then taken once for all.
+    The others are deleted, and the kept ones move up; where `is_token` is given, an unknown word
+    stands for each of them. The gradient of the embedding table, most of a small model, is taken
+    once for all texts.
     """
+    if is_token is not None:
+        return model.read(with_unknown_words(model, embedded, is_kept, is_token), is_token).logits
     lengths = is_kept.sum(dim=1, keepdim=True)
     longest = max(1, int(lengths.max()))
     kept_first = (~is_kept).byte().argsort(dim=1, stable=True)[:, :longest]
     is_word = torch.arange(longest, device=is_kept.device) < lengths
     words = embedded.gather(1, kept_first.unsqueeze(-1).expand(-1, -1, embedded.shape[-1]))
     return model.read(words * is_word.unsqueeze(-1), is_word).logits
+
+
+def with_unknown_words(
+    model: TextClassifier, embedded: Embedded, is_kept: IsToken, is_token: IsToken
+) -> Embedded:
+    """Embeddings of the texts with an unknown word in place of each word that is not kept."""
+    unknown = model.unknown_vector(embedded.shape[-1])
+    return embedded.where(is_kept.unsqueeze(-1), unknown) * is_token.unsqueeze(-1)

@@ -154,7 +154,10 @@ class Penalised(Recipe):
         return ()
 
     def averaged(self, model: TextClassifier) -> float | None:
-        """Epochs over which weights are averaged while it is learnt; None: the training's own."""
+        """Epochs over which weights are averaged while it is learnt; None: the training's own.
+
+        Averaged weights vary little from epoch to epoch, so the last ones stand.
+        """
         return None
 
     def counted_too(self, model: TextClassifier) -> Mapping[str, nn.Module]:
@@ -163,7 +166,7 @@ class Penalised(Recipe):
 
     def phases(self, model: TextClassifier, material: Material) -> Iterator[Phase]:
         """What comes before, then one phase with the penalty."""
-        prepared = self.prepare(model, material)
+        prepared, averaging = self.prepare(model, material), self.averaged(model)
         yield from self.before(model, material, prepared)
 
         def objective(
@@ -177,7 +180,8 @@ class Penalised(Recipe):
             learns=[model, prepared],
             holds=self.held(model),
             epochs=self.length(model, len(material.documents)),
-            averaging=self.averaged(model),
+            averaging=averaging,
+            keep="last" if averaging else "best",
             counted_too=self.counted_too(model),
             after_epoch=lambda: self.notes(model, material),
         )

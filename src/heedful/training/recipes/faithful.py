@@ -16,7 +16,7 @@ from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor, nn
 
-from heedful.config import at_least, within
+from heedful.config import at_least, share
 from heedful.errors import ConfigError
 from heedful.model.classifier import AttentionClassifier, TextClassifier, Trace
 from heedful.model.pretrained import PretrainedEncoder
@@ -46,9 +46,10 @@ from heedful.training.recipe import (
 
 # Weights of rank, keep, drop and away. What is fine-tuned learns in few and small steps.
 FROM_SCRATCH, FINE_TUNED = (1.0, 0.5, 0.0, 0.5), (1.0, 1.0, 0.3, 0.3)
-EPOCHS, EPOCHS_TUNED = (5, 8), (3, 3)  # by label alone, then with the penalties
-AVERAGED = 1.0  # epochs: so a teacher's weights vary less from one epoch to the next
-READINGS = 10_000  # of documents, with the penalties: fine-tuning on few takes more epochs
+EPOCHS, EPOCHS_TUNED = (5, 4), (3, 3)  # by label alone, then with the penalties
+AVERAGED = 1.0  # epochs: averaged weights vary less from one epoch to the next
+READINGS, MOST_EPOCHS = 10_000, 8  # of documents with the penalties: few take more epochs
+REPLACED = 0.5  # of the batches
 
 
 @recipes.register("faithful")
@@ -56,7 +57,7 @@ READINGS = 10_000  # of documents, with the penalties: fine-tuning on few takes 
 class Faithful(Penalised):
     """Train attention to match the effect of deleting words on the model's own decision.
 
-    first:  cross_entropy to the labels, for `first_epochs`; averaged weights end with the last one
+    first:  cross_entropy to the labels, for `first_epochs`
     then:   loss + rank_weight * Rank + keep_weight * Keep + drop_weight * Drop + away_weight * Away
 
     loss = (1 - teacher_weight) * cross_entropy to the labels
@@ -70,10 +71,13 @@ class Faithful(Penalised):
     `p` is that of the predicted class, without dropout; no gradient flows through the falls, so
     Rank moves scores only. Of `ranked_share` of the documents of each batch `deletions` words are
     drawn, half by attention and half evenly. The share of words that are the top words is drawn
-    from `shares` for each batch. Away costs no second reading: it keeps the states of other words
-    from telling what the top words say, which would then reach the decision past the weights.
-    The best epoch is the one whose answers are most often right from the whole dev text and from
-    its top words, both counted alike.
+    from `shares` for each batch. In `replaced_share` of the batches an unknown word stands for
+    each word that Rank, Keep and Drop leave out; in the others it is deleted. Away costs no second
+    reading: it keeps the states of other words from telling what the top words say, which would
+    then reach the decision past the weights.
+    Where weights are averaged, both parts end with their last epoch. Otherwise they end with the
+    best one: the second with that whose answers are most often right from the whole dev text and
+    from its top words, both counted alike.
     """
 
     rank_weight: float | None = None  # None: 1, whatever the encoder
@@ -83,14 +87,15 @@ class Faithful(Penalised):
     ranked_share: float = 0.5  # of the documents of a batch: reading them again takes time
     deletions: int = 4  # words of each of these that are deleted, one at a time
     shares: tuple[float, ...] = (0.1, 0.2, 0.5)
+    replaced_share: float | None = None  # of the batches; None: 0.5, 0 for a pretrained encoder
     first_epochs: int | None = None  # None: 5, and 3 for a pretrained encoder
     teacher_weight: float = 0.5  # of what the model said after the first epochs
     first_averaging: float | None = (
         None  # epochs over which its weights are averaged; None: 1, from scratch
     )
-    averaging: float | None = None  # the same after the first epochs; None: the training's own
-    holds_embeddings: bool = False  # after the first epochs: more accuracy, fewer true pictures
-    epochs: int | None = None  # None: 8; for a pretrained encoder 3, and up to 8 on few documents
+    averaging: float | None = None  # the same after the first epochs
+    holds_embeddings: bool = True  # they do not change after the first epochs
+    epochs: int | None = None  # None: 4, and 3 for a pretrained encoder; up to 8 on few documents
 
     def __post_init__(self) -> None:
         at_least(0, rank_weight=self.rank_weight, keep_weight=self.keep_weight)
@@ -99,14 +104,14 @@ class Faithful(Penalised):
         at_least(1, epochs=self.epochs)
         at_least(0, first_epochs=self.first_epochs, first_averaging=self.first_averaging)
         at_least(0, averaging=self.averaging)
-        within(0, 1, teacher_weight=self.teacher_weight)
+        share(teacher_weight=self.teacher_weight, replaced_share=self.replaced_share)
         if not self.shares:
             raise ConfigError("faithful: shares should have at least one number, as in 0.1+0.5.")
-        for share in (self.ranked_share, *self.shares):
-            if not 0 < share <= 1:
+        for given in (self.ranked_share, *self.shares):
+            if not 0 < given <= 1:
                 raise ConfigError(
                     "faithful: ranked_share and shares should be above 0 and at most 1, not "
-                    f"{share}."
+                    f"{given}."
                 )
 
     @property
@@ -142,7 +147,7 @@ class Faithful(Penalised):
         """The model learns the labels first; what it then says of each text is its teacher."""
         assert isinstance(prepared, _Targets)
         if epochs := self.first_length(model):
-            averaging = _averaged_first(model, self.first_averaging)
+            averaging = _averaged(model, self.first_averaging)
             yield Phase(
                 by_label,
                 [model],
@@ -159,19 +164,16 @@ class Faithful(Penalised):
 
     def averaged(self, model: TextClassifier) -> float | None:
         """Epochs over which weights are averaged after the first ones."""
-        return self.averaging
+        return _averaged(model, self.averaging)
 
     def length(self, model: TextClassifier, documents: int) -> int:
-        """Fewer epochs for an encoder that is fine-tuned, unless documents are few."""
+        """More epochs if documents are few; too many make a model sure of what it has seen."""
         if self.epochs is not None:
             return self.epochs
-        return min(EPOCHS[1], max(_usual(model)[1], math.ceil(READINGS / documents)))
+        return min(MOST_EPOCHS, max(_usual(model)[1], math.ceil(READINGS / documents)))
 
     def held(self, model: TextClassifier) -> Sequence[nn.Module]:
-        """The embeddings, if asked: accuracy then falls less, but attention learns less, too.
-
-        What is fine-tuned has none beside its encoder.
-        """
+        """The embeddings: accuracy then falls less. What is fine-tuned has none of its own."""
         is_theirs = isinstance(model.encoder, PretrainedEncoder)
         return [model.embedding] if self.holds_embeddings and not is_theirs else []
 
@@ -197,16 +199,19 @@ class Faithful(Penalised):
         assert isinstance(model, AttentionClassifier)
         rank_weight, keep_weight, drop_weight, away_weight = self.weights(model)
         total = prepared.beyond_label(trace.logits, batch)
+        is_replaced = bool(torch.rand((), generator=rng) < self.replaced(model))
         if rank_weight:
             total = total + rank_weight * rank(
-                model, batch, trace, self.ranked_share, self.deletions, rng
+                model, batch, trace, self.ranked_share, self.deletions, rng, is_replaced
             )
-        share = self.shares[int(torch.randint(len(self.shares), (), generator=rng))]
-        is_top = top_words(trace.scores, batch.is_token, share)
+        top_share = self.shares[int(torch.randint(len(self.shares), (), generator=rng))]
+        is_top = top_words(trace.scores, batch.is_token, top_share)
         if keep_weight:
-            total = total + keep_weight * keep(model, batch, trace, is_top, prepared)
+            total = total + keep_weight * keep(model, batch, trace, is_top, prepared, is_replaced)
         if drop_weight:
-            total = total + drop_weight * drop(model, batch, trace, is_top, prepared.of_label)
+            total = total + drop_weight * drop(
+                model, batch, trace, is_top, prepared.of_label, is_replaced
+            )
         if away_weight:
             total = total + away_weight * away(model, batch, trace, is_top, prepared.of_label)
         return total
@@ -218,14 +223,20 @@ class Faithful(Penalised):
         rank, keep, drop, away = (u if g is None else g for u, g in zip(usual, given, strict=True))
         return rank, keep, drop, away
 
+    def replaced(self, model: TextClassifier) -> float:
+        """The share of batches in which words are replaced instead of deleted."""
+        if self.replaced_share is not None:
+            return self.replaced_share
+        return 0.0 if isinstance(model.encoder, PretrainedEncoder) else REPLACED
+
 
 def _usual(model: TextClassifier) -> tuple[int, int]:
     """Epochs by label alone, and with the penalties, where none are given."""
     return EPOCHS_TUNED if isinstance(model.encoder, PretrainedEncoder) else EPOCHS
 
 
-def _averaged_first(model: TextClassifier, given: float | None) -> float | None:
-    """Epochs over which the teacher's weights are averaged; None leaves it to the training."""
+def _averaged(model: TextClassifier, given: float | None) -> float | None:
+    """Epochs over which weights are averaged; None leaves it to the training."""
     is_usual = given is None and not isinstance(model.encoder, PretrainedEncoder)
     return AVERAGED if is_usual else given
 
@@ -268,11 +279,17 @@ class _Targets(nn.Module):
 
 
 def keep(
-    model: AttentionClassifier, batch: Batch, trace: Trace, is_top: IsToken, targets: _Targets
+    model: AttentionClassifier,
+    batch: Batch,
+    trace: Trace,
+    is_top: IsToken,
+    targets: _Targets,
+    is_replaced: bool = False,
 ) -> Loss:
     """Cross-entropy of the texts cut to their top words.
 
     Against label and teacher, not the model's own answer, which a model that always says the same
     gives from any words.
     """
-    return targets.loss(logits_of_words(model, trace.embedded, is_top), batch)
+    is_token = batch.is_token if is_replaced else None
+    return targets.loss(logits_of_words(model, trace.embedded, is_top, is_token), batch)
