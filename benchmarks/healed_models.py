@@ -5,9 +5,9 @@
 FOLDER holds a BERT encoder and its tokenizer. Its weights are written into a classifier of another
 architecture that computes the same from them (`--architecture`; `--layers`: only the first ones),
 which a plain loop then fine-tunes on the labels of a corpus. It is healed on the texts of the
-training part without their labels, and the result is audited on test documents. Model, run and
-audit are kept in DIR; a model that is there is not trained again. Prints one line and writes
-DIR/healed.json; uses CUDA where there is a device.
+training part without their labels, and the result is audited on test documents (`--part dev`: on
+dev documents, to choose settings). Model, run and audit are kept in DIR; a model that is there is
+not trained again. Prints one line and writes DIR/healed.json; uses CUDA where there is a device.
 """
 
 import argparse
@@ -27,7 +27,11 @@ from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassificati
 import heedful
 from heedful.auditing.questions import AuditSettings
 from heedful.auditing.results import plain
+from heedful.cli.parsing import settings_from
+from heedful.runs import RunFolder
 from heedful.storage import json_bytes, write_atomically
+from heedful.text.documents import Corpus, Document, Documents, share_out
+from heedful.training.heal import Healing, Patient, heal_settings
 from heedful.training.trained import Trained
 
 ASKED = ("decisive", "telling", "leak-free")  # what is judged
@@ -140,6 +144,11 @@ def fine_tuned(given: argparse.Namespace, documents: Any, folder: Path) -> None:
     tokenizer.save_pretrained(folder)
 
 
+def unlabelled(documents: Documents) -> Documents:
+    """The same texts without what people said of them."""
+    return Documents(Document(text) for text in documents.texts)
+
+
 def main() -> None:
     """Fine-tune, heal, audit, print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -155,26 +164,41 @@ def main() -> None:
     parser.add_argument("--words", type=int, help="of each text: only the first are kept")
     parser.add_argument("--epochs", type=int, default=2, help="of fine-tuning")
     parser.add_argument("--rate", type=float, default=1e-4, help="learning rate of fine-tuning")
+    parser.add_argument("--part", choices=("dev", "test"), default="test", help="that is audited")
+    parser.add_argument("--tune", action="store_true", help="as of heedful heal")
+    parser.add_argument("--set", action="append", default=[], help="as of heedful heal")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only-train", action="store_true", help="heal with another call")
     given = parser.parse_args()
     corpus = heedful.load(given.data)
-    learnt, tested = (shortened(part, given.words) for part in (corpus.train, corpus.test))
+    learnt, tested = (
+        shortened(part, given.words) for part in (corpus.train, getattr(corpus, given.part))
+    )
     device = "cuda" if torch.cuda.is_available() else "cpu"
     model, run = given.output / "model", given.output / "run"
     if not model.is_dir():
         fine_tuned(given, learnt, model)
+    if given.only_train:
+        return
     chosen = np.random.default_rng(given.seed + 1).permutation(len(learnt))
-    texts = [learnt.texts[place] for place in chosen[: given.texts].tolist()]
+    texts = unlabelled(learnt.take(chosen[: given.texts].tolist()))
     began = time.monotonic(), time.process_time()
-    healed = heedful.heal(str(model), texts, output=run, seed=given.seed, device=device)
+    chosen_settings = settings_from(
+        heal_settings(str(model), given.tune), None, None, None, given.set, seed=given.seed
+    )
+    corpus = share_out(Corpus("texts", texts), 0.1, 0.1, seed=0)
+    healing = Healing.prepare(
+        Patient.load(str(model), torch.device(device)), corpus, chosen_settings, {}
+    )
+    healing.run(RunFolder.new(run), device)
     seconds = time.monotonic() - began[0], time.process_time() - began[1]
-    trained = Trained.load(run)
+    trained = Trained.load(run, device)
     said = trained.decisions(tested.texts)
     labels = np.array([trained.classes.index(str(label)) for label in tested.labels])
     decided, shown = said.probabilities.argmax(1), said.by_attention.argmax(1)
-    audit = heedful.audit(
-        healed, tested, asked=ASKED, sample=given.documents, settings=AuditSettings(seed=given.seed)
-    )
+    settings = AuditSettings(seed=given.seed)
+    healed = heedful.Classifier.load(run, device=device)
+    audit = heedful.audit(healed, tested, asked=ASKED, sample=given.documents, settings=settings)
     audit.save(given.output / "audit")
     tests = {
         test.name: asdict(test.score)

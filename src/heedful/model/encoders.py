@@ -331,12 +331,14 @@ class Pretrained(EncoderSettings):
     head_speed: float = 10.0  # times the learning rate, for attention and output
     weights: bool = True  # False: only its architecture, from random numbers
     votes: int = 0  # above 0: a layer on top turns each state into this many numbers in (-1, 1)
+    layers: int = 1  # whose states are read, end to end; above 1: from the embeddings to the last
 
     shares_threads = True
 
     def __post_init__(self) -> None:
         above(0, head_speed=self.head_speed)
         at_least(0, votes=self.votes)
+        at_least(1, layers=self.layers)
 
     def wants(self) -> Mapping[str, Any]:
         """Small steps for what has learnt already, few rounds, little dropout."""
@@ -361,6 +363,7 @@ class Pretrained(EncoderSettings):
             is_frozen=self.frozen,
             head_speed=self.head_speed,
             votes=self.votes,
+            layers=self.layers,
         )
 
     def embedding(self, source: PretrainedSource) -> PieceEmbedding:

@@ -144,6 +144,9 @@ class PretrainedEncoder(Encoder):
     that learns can keep apart what a word itself says:
 
     state = tanh(V · pooled + c)
+
+    Earlier layers speak more of the word itself: with several `layers`, what is pooled is their
+    states end to end, from the embeddings to the last layer at even distances.
     """
 
     has_own_dropout = True
@@ -156,14 +159,16 @@ class PretrainedEncoder(Encoder):
         is_frozen: bool = False,
         head_speed: float = 1.0,
         votes: int = 0,
+        layers: int = 1,
     ) -> None:
         super().__init__()
         self.head_speed = head_speed  # how much faster than it all else learns
         self.inner = source.model(is_frozen)
         table = word_table(self.inner)
         self.width = table.shape[1]
-        width = int(self.inner.config.hidden_size)
-        self.output_size = votes or width
+        self.layers = _evenly(layers, int(self.inner.config.num_hidden_layers))
+        self.states_size = int(self.inner.config.hidden_size) * len(self.layers)
+        self.output_size = votes or self.states_size
         self.pooling = pooling
         self.first = nn.Parameter(table[list(source.first)])
         self.last = nn.Parameter(table[list(source.last)])
@@ -171,7 +176,7 @@ class PretrainedEncoder(Encoder):
         self.inner.set_input_embeddings(nn.Identity())
         if is_frozen:
             self.requires_grad_(False)
-        self.vote = nn.Linear(width, votes) if votes else None
+        self.vote = nn.Linear(self.states_size, votes) if votes else None
         self.unknown = source.unknown
         self.mask = source.mask
 
@@ -212,9 +217,23 @@ class PretrainedEncoder(Encoder):
         row, column = flat.nonzero(as_tuple=True)
         inputs, is_read = self._laid_out(counts)
         inputs[row, place[row, column]] = pieces.flatten(1, 2)[row, column]
-        states = self.inner(inputs_embeds=inputs, attention_mask=is_read.long()).last_hidden_state
+        states = self._states(inputs, is_read)
         of_pieces = states.gather(1, place.unsqueeze(-1).expand(-1, -1, states.shape[-1]))
         return of_pieces.unflatten(1, is_piece.shape[1:]) * is_piece.unsqueeze(-1), is_piece
+
+    def _states(
+        self, inputs: Float[Tensor, "batch pieces width"], is_read: Bool[Tensor, "batch pieces"]
+    ) -> Float[Tensor, "batch pieces states"]:
+        """The states of the last layer, or of several layers end to end."""
+        is_last_only = len(self.layers) == 1
+        read = self.inner(
+            inputs_embeds=inputs,
+            attention_mask=is_read.long(),
+            output_hidden_states=not is_last_only,
+        )
+        if is_last_only:
+            return read.last_hidden_state
+        return torch.cat([read.hidden_states[layer] for layer in self.layers], dim=-1)
 
     def _laid_out(self, counts: Int[Tensor, " batch"]) -> tuple[Tensor, Tensor]:
         """Rows with the special pieces in place and room for `counts` others, and what is read."""
@@ -227,6 +246,13 @@ class PretrainedEncoder(Encoder):
         for number in range(behind):
             inputs[each, before + counts + number] = self.last[number]
         return inputs, torch.arange(longest, device=counts.device) < lengths.unsqueeze(1)
+
+
+def _evenly(count: int, deepest: int) -> tuple[int, ...]:
+    """Layers at even distances, from the embeddings (0) to the deepest; just that one if one."""
+    if count == 1:
+        return (deepest,)
+    return tuple(round(deepest * number / (count - 1)) for number in range(count))
 
 
 def most_positions(model: "PreTrainedModel", tokenizer: "PreTrainedTokenizerBase") -> int | None:

@@ -177,7 +177,7 @@ def remember_states(
     if not is_fixed or model.embedding.weight.requires_grad:
         return
     assert isinstance(encoder, PretrainedEncoder)
-    size = 4 * int(encoder.inner.config.hidden_size)
+    size = 4 * encoder.states_size
     if size * sum(len(part.documents.token_ids) for part in parts) > STATES_AT_MOST:
         return
     watcher = watcher or Watcher()
