@@ -36,7 +36,7 @@ def test_a_model_is_healed_and_the_run_predicts_explains_and_is_audited(heedful,
     assert accuracy.startswith("accuracy: 100.0% by the model, ")
     assert place == "saved in run"
     assert audit == "audit it: heedful audit run labelled.jsonl -o run-audit"
-    assert "epoch 8: loss " in answer.err
+    assert "epoch 6: loss " in answer.err
     assert ", decisions kept on dev 100.0% (" in answer.err
     assert "accuracy" not in answer.err
     shutil.rmtree(saved)  # the run holds all that it needs

@@ -446,3 +446,19 @@ def test_minilm_reads_as_transformers_does():
         ours = a_model(source)(batch).hidden[0]
     torch.testing.assert_close(ours[1], states[2:5].mean(dim=0), atol=1e-5, rtol=1e-4)
     torch.testing.assert_close(ours[-1], states[-2], atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"), [(1, (4,)), (2, (0, 4)), (3, (0, 2, 4)), (9, (0, 1, 2, 3, 4))]
+)
+def test_states_of_several_layers_stand_end_to_end_from_the_embeddings_to_the_last(asked, expected):
+    source = tiny_source(num_hidden_layers=4)
+    model = a_model(source, f"pretrained:layers={asked}")
+    batch = Batches(tokenizer_for(source).encode(["good film"])).whole()
+    encoder = model.encoder
+    row = torch.cat([encoder.first, model.embed(batch)[0], encoder.last]).unsqueeze(0)
+    read = encoder.inner(inputs_embeds=row, output_hidden_states=True).hidden_states
+    states = torch.cat([read[layer][0, 1:3] for layer in expected], dim=-1)
+    torch.testing.assert_close(model(batch).hidden[0], states)
+    assert encoder.layers == expected
+    assert encoder.output_size == len(expected) * source.config["hidden_size"]

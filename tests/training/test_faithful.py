@@ -35,6 +35,7 @@ from heedful.training.settings import Settings
 from heedful.training.task import Labelled, Task
 from heedful.training.train import train
 from tests.importance.models import a_batch, a_model, predicted
+from tests.model.tiny_pretrained import pieces_of
 
 LN2 = math.log(2)
 
@@ -44,7 +45,8 @@ def rng(seed: int = 0) -> torch.Generator:
 
 
 def material(*labels: int, weights: tuple[float, ...] | None = None) -> Material:
-    words = Encoded(np.full(len(labels), 3), np.arange(len(labels) + 1))
+    ids = np.full(len(labels), 3)
+    words = Encoded(ids, np.arange(len(labels) + 1), pieces=pieces_of(ids))
     weight = None if weights is None else np.array(weights)
     return Material(Batches(words, np.array(labels), weight), ())
 
@@ -370,20 +372,25 @@ def test_weights_that_are_not_given_depend_on_whether_the_encoder_is_fine_tuned(
         a_model(encoder="bilstm:hidden_size=4"),
         a_model(encoder="pretrained:source=tiny"),
     )
+    learning = Faithful(holds_body=False)
     assert Faithful().weights(small) == (1.0, 0.5, 0.0, 0.5)
-    assert Faithful().weights(large) == (1.0, 1.0, 0.3, 0.3)
-    assert Faithful(keep_weight=0.0).weights(large) == (1.0, 0.0, 0.3, 0.3)
+    assert Faithful().weights(large) == (1.0, 1.0, 0.3, 1.0)
+    assert learning.weights(large) == (1.0, 1.0, 0.3, 0.3)
+    assert Faithful(keep_weight=0.0).weights(large) == (1.0, 0.0, 0.3, 1.0)
     assert (Faithful().first_length(small), Faithful().first_length(large)) == (5, 3)
-    assert (Faithful().length(small, 7000), Faithful().length(large, 7000)) == (4, 3)
-    assert (Faithful().replaced(small), Faithful().replaced(large)) == (0.5, 0.0)
-    assert Faithful(replaced_share=0.2).replaced(large) == 0.2
+    lengths = [(r.length(small, 7000), r.length(large, 7000)) for r in (Faithful(), learning)]
+    assert lengths == [(4, 6), (4, 3)]
+    shares = [r.usual(large).replaced_share for r in (Faithful(), learning)]
+    assert shares == [0.5, 0.0]
 
 
 def test_few_documents_take_more_epochs_up_to_eight():
     large = a_model(encoder="pretrained:source=tiny")
     small = a_model(encoder="embedding")
-    assert [Faithful().length(large, documents) for documents in (2000, 1250, 40)] == [5, 8, 8]
-    assert [Faithful().length(small, documents) for documents in (2500, 2000, 40)] == [4, 5, 8]
+    learning = Faithful(holds_body=False)
+    assert [Faithful().length(large, documents) for documents in (2000, 1250, 40)] == [6, 8, 8]
+    assert [learning.length(large, documents) for documents in (2000, 1250, 40)] == [5, 8, 8]
+    assert [Faithful().length(small, documents) for documents in (6250, 5000, 40)] == [4, 5, 8]
     assert Faithful(epochs=2).length(large, 40) == 2
 
 
@@ -432,11 +439,34 @@ def test_the_labels_come_first_and_then_what_the_model_says_of_each_text_teaches
 
 def test_embeddings_are_held_while_attention_learns_unless_asked_otherwise():
     small = a_model(encoder="bilstm:hidden_size=4")
-    large = a_model(encoder="pretrained:source=tiny")
     *_, then = Faithful().phases(small, material(0, 1, 1))
     assert then.holds == [small.embedding]
     assert not Faithful(holds_embeddings=False).held(small)
-    assert not Faithful().held(large)
+
+
+def test_all_but_what_is_on_top_of_a_pretrained_encoder_is_held_unless_asked_otherwise():
+    large = a_model(encoder="pretrained:source=tiny:votes=3")
+    *_, then = Faithful().phases(large, material(0, 1, 1))
+    held = {parameter for module in then.holds for parameter in module.parameters()}
+    learnt = {name for name, parameter in large.named_parameters() if parameter not in held}
+    on_top = ("encoder.vote.", "alignment.", "output.")
+    assert learnt == {n for n, _ in large.named_parameters() if n.startswith(on_top)}
+    assert len(learnt) >= 6
+    assert not Faithful(holds_body=False).held(large)
+
+
+def test_a_pretrained_encoder_gets_votes_of_its_layers_where_nothing_else_is_asked_for():
+    settings = Settings().with_(encoder="pretrained:source=tiny")
+    assert (settings.model.encoder.votes, settings.model.encoder.layers) == (None, None)
+    for made in (
+        settings.with_(recipe="faithful"),
+        Settings().with_(recipe="faithful").with_(encoder="pretrained:source=tiny"),
+        settings.with_(recipe="all-of:of=vw-penalty,faithful"),
+    ):
+        assert (made.model.encoder.votes, made.model.encoder.layers) == (64, 7)
+    asked = settings.with_(recipe="faithful", encoder="pretrained:votes=0:layers=1")
+    assert (asked.model.encoder.votes, asked.model.encoder.layers) == (0, 1)
+    assert Settings().with_(recipe="faithful").model.encoder == Settings().model.encoder
 
 
 @pytest.mark.parametrize(
@@ -452,10 +482,11 @@ def test_averaged_weights_end_with_the_last_epoch_and_others_with_the_best(recip
     assert [(phase.keep, phase.averaging) for phase in phases] == expected
 
 
-def test_averaging_is_left_to_the_training_where_an_encoder_is_fine_tuned():
+def test_a_pretrained_encoder_ends_with_its_best_epoch_and_what_is_on_top_is_averaged():
     large = a_model(encoder="pretrained:source=tiny")
-    first = next(Faithful().phases(large, material(0, 1, 1)))
-    assert (first.keep, first.averaging, Faithful().averaged(large)) == ("best", None, None)
+    phases = Faithful().phases(large, material(0, 1, 1))
+    assert [(phase.keep, phase.averaging) for phase in phases] == [("best", None), ("best", 1.0)]
+    assert Faithful(holds_body=False).averaged(large) is None
 
 
 def test_without_first_epochs_there_is_no_teacher_and_accuracy_tells_the_best_epoch():

@@ -330,8 +330,8 @@ class Pretrained(EncoderSettings):
     pieces: WordPooling = "mean"  # how the states of a word's pieces become one
     head_speed: float = 10.0  # times the learning rate, for attention and output
     weights: bool = True  # False: only its architecture, from random numbers
-    votes: int = 0  # above 0: a layer on top turns each state into this many numbers in (-1, 1)
-    layers: int = 1  # whose states are read, end to end; above 1: from the embeddings to the last
+    votes: int | None = None  # a layer turns each state into so many numbers in (-1, 1); 0: none
+    layers: int | None = None  # read end to end, from the embeddings to the last; 1: only the last
 
     shares_threads = True
 
@@ -362,8 +362,8 @@ class Pretrained(EncoderSettings):
             self.pieces,
             is_frozen=self.frozen,
             head_speed=self.head_speed,
-            votes=self.votes,
-            layers=self.layers,
+            votes=self.votes or 0,
+            layers=self.layers or 1,
         )
 
     def embedding(self, source: PretrainedSource) -> PieceEmbedding:

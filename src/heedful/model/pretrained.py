@@ -186,6 +186,11 @@ class PretrainedEncoder(Encoder):
         return [*self.inner.parameters(), self.first, self.last]
 
     @property
+    def read_with(self) -> list[nn.Module]:
+        """The same as modules: what reads the pieces, and the special ones around them."""
+        return [self.inner, nn.ParameterList([self.first, self.last])]
+
+    @property
     def is_frozen(self) -> bool:
         """Whether what it reads stays the same however long it is trained."""
         return not any(parameter.requires_grad for parameter in self.body)
@@ -252,7 +257,8 @@ def _evenly(count: int, deepest: int) -> tuple[int, ...]:
     """Layers at even distances, from the embeddings (0) to the deepest; just that one if one."""
     if count == 1:
         return (deepest,)
-    return tuple(round(deepest * number / (count - 1)) for number in range(count))
+    depths = (round(deepest * number / (count - 1)) for number in range(count))
+    return tuple(dict.fromkeys(depths))
 
 
 def most_positions(model: "PreTrainedModel", tokenizer: "PreTrainedTokenizerBase") -> int | None:

@@ -32,7 +32,7 @@ from heedful.training.train import train
 from heedful.training.trained import Trained
 
 PARTS = ("train", "dev", "test")
-EPOCHS, VOTES = 8, 64
+EPOCHS = 6
 KEPT = "decisions kept on dev"  # what the accuracy of an epoch is here, to be shown
 Tell = Callable[[int], None]
 
@@ -40,12 +40,14 @@ Tell = Callable[[int], None]
 def heal_settings(name: str, tune: bool = False, epochs: int = EPOCHS) -> Settings:
     """The recipe `faithful` on the body of a model, which learns nothing unless it is tuned.
 
-    The body has written its decision into the states of all words, so votes are made of them, and
-    Away keeps it from reaching the output past the weights. All epochs are trained: the one that
-    keeps most decisions may come before attention has learnt.
+    The body has written its decision into the states of all words, so votes are made of its
+    layers, and Away keeps it from reaching the output past the weights. All epochs are trained: the
+    one that keeps most decisions may come before attention has learnt.
     """
-    encoder = Pretrained(source=name, frozen=not tune, votes=VOTES)
-    recipe = f"faithful:first_epochs=0:epochs={epochs}:away_weight=1:ranked_share=0.25"
+    recipe = f"faithful:first_epochs=0:epochs={epochs}"
+    if tune:
+        recipe = f"{recipe}:holds_body=false:away_weight=1"
+    encoder = Pretrained(source=name, frozen=not tune)
     return Settings().with_(encoder=encoder, recipe=recipe, patience=epochs)
 
 

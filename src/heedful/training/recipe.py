@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from heedful.errors import ConfigError
 from heedful.model.classifier import Attends, PooledTrace, TextClassifier, Trace
+from heedful.model.encoders import EncoderSettings
 from heedful.model.pretrained import PretrainedEncoder
 from heedful.registry import Registry
 from heedful.text.batching import Batch, Batches
@@ -67,6 +68,10 @@ class Recipe(ABC):
     def wants(self, given: Collection[str]) -> Mapping[str, Any]:
         """Settings that the recipe needs beside those given, which hold as they are."""
         return {}
+
+    def fitted(self, encoder: EncoderSettings) -> EncoderSettings:
+        """The encoder with what the recipe needs, where nothing was said of it."""
+        return encoder
 
     def check(self, model: TextClassifier, material: Material) -> None:  # noqa: B027
         """Refuse a model or documents that the recipe does not fit, before anything is saved."""
@@ -154,11 +159,12 @@ class Penalised(Recipe):
         return ()
 
     def averaged(self, model: TextClassifier) -> float | None:
-        """Epochs over which weights are averaged while it is learnt; None: the training's own.
-
-        Averaged weights vary little from epoch to epoch, so the last ones stand.
-        """
+        """Epochs over which weights are averaged while it is learnt; None: the training's own."""
         return None
+
+    def kept(self, model: TextClassifier) -> Literal["best", "last"]:
+        """Which epoch it ends with."""
+        return "best"
 
     def counted_too(self, model: TextClassifier) -> Mapping[str, nn.Module]:
         """Whose dev scores count as much as the model's in choosing the best epoch, by name."""
@@ -166,7 +172,7 @@ class Penalised(Recipe):
 
     def phases(self, model: TextClassifier, material: Material) -> Iterator[Phase]:
         """What comes before, then one phase with the penalty."""
-        prepared, averaging = self.prepare(model, material), self.averaged(model)
+        prepared = self.prepare(model, material)
         yield from self.before(model, material, prepared)
 
         def objective(
@@ -180,8 +186,8 @@ class Penalised(Recipe):
             learns=[model, prepared],
             holds=self.held(model),
             epochs=self.length(model, len(material.documents)),
-            averaging=averaging,
-            keep="last" if averaging else "best",
+            averaging=self.averaged(model),
+            keep=self.kept(model),
             counted_too=self.counted_too(model),
             after_epoch=lambda: self.notes(model, material),
         )

@@ -68,6 +68,11 @@ class Settings:
             is_another = type(recipe) is not type(self.training.recipe)
             wanted = recipe.wants({*changes, *self._said()}) if is_another else {}
             changes = {**self._unsaid(wanted, changes), **changes, "recipe": recipe}
+        if "recipe" in changes or "encoder" in changes:
+            recipe = recipes.make(changes.get("recipe", self.training.recipe))
+            encoder = encoders.make(changes.get("encoder", self.model.encoder))
+            if (fitted := recipe.fitted(encoder)) != encoder:
+                changes = {**changes, "encoder": fitted}
         by_stage: dict[str, dict[str, Any]] = {}
         for name, value in changes.items():
             if name not in STAGE_OF:

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from heedful.config import at_least
 from heedful.errors import ConfigError
 from heedful.model.classifier import TextClassifier
+from heedful.model.encoders import EncoderSettings
 from heedful.text.batching import Batch
 from heedful.training.recipe import AnyTrace, Material, Notes, Penalised, Phase, recipes
 
@@ -50,6 +51,12 @@ class AllOf(Penalised):
     def wants(self, given: Collection[str]) -> Mapping[str, Any]:
         """What any of them needs."""
         return {name: value for part in self.parts for name, value in part.wants(given).items()}
+
+    def fitted(self, encoder: EncoderSettings) -> EncoderSettings:
+        """As each of them needs it, in their order."""
+        for part in self.parts:
+            encoder = part.fitted(encoder)
+        return encoder
 
     def check(self, model: TextClassifier, material: Material) -> None:
         """Whatever any of them refuses."""

@@ -8,7 +8,8 @@ it reach the decision past the weights.
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal, TypeVar
 
 import numpy as np
 import torch
@@ -19,6 +20,7 @@ from torch import Tensor, nn
 from heedful.config import at_least, share
 from heedful.errors import ConfigError
 from heedful.model.classifier import AttentionClassifier, TextClassifier, Trace
+from heedful.model.encoders import EncoderSettings, Pretrained
 from heedful.model.pretrained import PretrainedEncoder
 from heedful.model.projections import frozen, projections, uniform
 from heedful.text.batching import Batch
@@ -44,12 +46,30 @@ from heedful.training.recipe import (
     recipes,
 )
 
-# Weights of rank, keep, drop and away. What is fine-tuned learns in few and small steps.
-FROM_SCRATCH, FINE_TUNED = (1.0, 0.5, 0.0, 0.5), (1.0, 1.0, 0.3, 0.3)
-EPOCHS, EPOCHS_TUNED = (5, 4), (3, 3)  # by label alone, then with the penalties
-AVERAGED = 1.0  # epochs: averaged weights vary less from one epoch to the next
-READINGS, MOST_EPOCHS = 10_000, 8  # of documents with the penalties: few take more epochs
-REPLACED = 0.5  # of the batches
+Number = TypeVar("Number", int, float, float | None)
+VOTES, LAYERS = 64, 7  # of a pretrained encoder: what its words say, read at even depths
+MOST_EPOCHS = 8  # with the penalties
+
+
+@dataclass(frozen=True)
+class Usual:
+    """What suits a kind of model, where nothing else is given."""
+
+    weights: tuple[float, float, float, float]  # of rank, keep, drop and away
+    first_epochs: int  # by the labels alone
+    epochs: int  # with the penalties, at least
+    readings: int  # of documents with them, so that few take more epochs
+    deletions: int
+    replaced_share: float
+    first_averaging: float | None
+    averaging: float | None
+    kept: Literal["best", "last"]  # averaged weights vary little from epoch to epoch
+
+
+FROM_SCRATCH = Usual((1.0, 0.5, 0.0, 0.5), 5, 4, 25_000, 4, 0.5, 1.0, 1.0, "last")
+# A pretrained encoder learns in few and small steps; if it is held, only what is on top learns.
+FINE_TUNED = Usual((1.0, 1.0, 0.3, 0.3), 3, 3, 10_000, 4, 0.0, None, None, "best")
+ON_TOP = Usual((1.0, 1.0, 0.3, 1.0), 3, 6, 10_000, 6, 0.5, None, 1.0, "best")
 
 
 @recipes.register("faithful")
@@ -75,27 +95,28 @@ class Faithful(Penalised):
     each word that Rank, Keep and Drop leave out; in the others it is deleted. Away costs no second
     reading: it keeps the states of other words from telling what the top words say, which would
     then reach the decision past the weights.
-    Where weights are averaged, both parts end with their last epoch. Otherwise they end with the
-    best one: the second with that whose answers are most often right from the whole dev text and
-    from its top words, both counted alike.
+    A pretrained encoder is held after the first epochs: what attention and output see is then
+    `votes` made of its layers, which keep what a word says apart from what the text says.
+    A model from scratch ends both parts with the last epoch, its weights averaged; a pretrained
+    one with the best: in the second part that whose answers are most often right from the whole
+    dev text and from its top words, both counted alike.
     """
 
     rank_weight: float | None = None  # None: 1, whatever the encoder
     keep_weight: float | None = None  # None: 0.5, and 1 for a pretrained encoder
     drop_weight: float | None = None  # None: 0, and 0.3 for a pretrained encoder
-    away_weight: float | None = None  # None: 0.5, and 0.3 for a pretrained encoder
+    away_weight: float | None = None  # None: 0.5, 1 for a pretrained encoder (0.3 if it learns on)
     ranked_share: float = 0.5  # of the documents of a batch: reading them again takes time
-    deletions: int = 4  # words of each of these that are deleted, one at a time
+    deletions: int | None = None  # words of each; None: 4, and 6 for a pretrained encoder
     shares: tuple[float, ...] = (0.1, 0.2, 0.5)
-    replaced_share: float | None = None  # of the batches; None: 0.5, 0 for a pretrained encoder
+    replaced_share: float | None = None  # of the batches; None: 0.5, 0 if a pretrained one learns
     first_epochs: int | None = None  # None: 5, and 3 for a pretrained encoder
     teacher_weight: float = 0.5  # of what the model said after the first epochs
-    first_averaging: float | None = (
-        None  # epochs over which its weights are averaged; None: 1, from scratch
-    )
-    averaging: float | None = None  # the same after the first epochs
+    first_averaging: float | None = None  # epochs of averaged weights; None: 1, from scratch
+    averaging: float | None = None  # the same after the first epochs; None: 1
     holds_embeddings: bool = True  # they do not change after the first epochs
-    epochs: int | None = None  # None: 4, and 3 for a pretrained encoder; up to 8 on few documents
+    holds_body: bool = True  # nor does a pretrained encoder
+    epochs: int | None = None  # None: 4, and 6 for a pretrained encoder; up to 8 on few documents
 
     def __post_init__(self) -> None:
         at_least(0, rank_weight=self.rank_weight, keep_weight=self.keep_weight)
@@ -128,6 +149,16 @@ class Faithful(Penalised):
                 "Give texts of several words, or use another recipe."
             )
 
+    def fitted(self, encoder: EncoderSettings) -> EncoderSettings:
+        """Votes made of the layers of a pretrained encoder, unless something else was asked for."""
+        if not isinstance(encoder, Pretrained):
+            return encoder
+        return replace(
+            encoder,
+            votes=VOTES if encoder.votes is None else encoder.votes,
+            layers=LAYERS if encoder.layers is None else encoder.layers,
+        )
+
     def prepare(self, model: TextClassifier, material: Material) -> nn.Module:
         """The shares of the labels; says so if attention cannot learn."""
         attends = needs_attention(model, "faithful")
@@ -147,7 +178,7 @@ class Faithful(Penalised):
         """The model learns the labels first; what it then says of each text is its teacher."""
         assert isinstance(prepared, _Targets)
         if epochs := self.first_length(model):
-            averaging = _averaged(model, self.first_averaging)
+            averaging = _given(self.first_averaging, self.usual(model).first_averaging)
             yield Phase(
                 by_label,
                 [model],
@@ -158,24 +189,36 @@ class Faithful(Penalised):
             )
             prepared.remember(predict(model, material.documents), self.teacher_weight)
 
+    def usual(self, model: TextClassifier) -> Usual:
+        """What suits the model."""
+        if not isinstance(model.encoder, PretrainedEncoder):
+            return FROM_SCRATCH
+        return ON_TOP if self.holds_body or model.encoder.is_frozen else FINE_TUNED
+
     def first_length(self, model: TextClassifier) -> int:
         """At most this many epochs by the labels alone."""
-        return _usual(model)[0] if self.first_epochs is None else self.first_epochs
+        return _given(self.first_epochs, self.usual(model).first_epochs)
 
     def averaged(self, model: TextClassifier) -> float | None:
         """Epochs over which weights are averaged after the first ones."""
-        return _averaged(model, self.averaging)
+        return _given(self.averaging, self.usual(model).averaging)
+
+    def kept(self, model: TextClassifier) -> Literal["best", "last"]:
+        """The last epoch stands where nothing learns but small layers, averaged."""
+        return self.usual(model).kept if self.averaged(model) else "best"
 
     def length(self, model: TextClassifier, documents: int) -> int:
         """More epochs if documents are few; too many make a model sure of what it has seen."""
         if self.epochs is not None:
             return self.epochs
-        return min(MOST_EPOCHS, max(_usual(model)[1], math.ceil(READINGS / documents)))
+        usual = self.usual(model)
+        return min(MOST_EPOCHS, max(usual.epochs, math.ceil(usual.readings / documents)))
 
     def held(self, model: TextClassifier) -> Sequence[nn.Module]:
-        """The embeddings: accuracy then falls less. What is fine-tuned has none of its own."""
-        is_theirs = isinstance(model.encoder, PretrainedEncoder)
-        return [model.embedding] if self.holds_embeddings and not is_theirs else []
+        """What does not change after the first epochs: accuracy then falls less."""
+        if not isinstance(model.encoder, PretrainedEncoder):
+            return [model.embedding] if self.holds_embeddings else []
+        return [model.embedding, *model.encoder.read_with] if self.holds_body else []
 
     def counted_too(self, model: TextClassifier) -> Mapping[str, nn.Module]:
         """Answers from the top words of a text count as much as those from the whole.
@@ -199,10 +242,12 @@ class Faithful(Penalised):
         assert isinstance(model, AttentionClassifier)
         rank_weight, keep_weight, drop_weight, away_weight = self.weights(model)
         total = prepared.beyond_label(trace.logits, batch)
-        is_replaced = bool(torch.rand((), generator=rng) < self.replaced(model))
+        usual = self.usual(model)
+        is_replaced = _is_drawn(_given(self.replaced_share, usual.replaced_share), rng)
         if rank_weight:
+            deletions = _given(self.deletions, usual.deletions)
             total = total + rank_weight * rank(
-                model, batch, trace, self.ranked_share, self.deletions, rng, is_replaced
+                model, batch, trace, self.ranked_share, deletions, rng, is_replaced
             )
         top_share = self.shares[int(torch.randint(len(self.shares), (), generator=rng))]
         is_top = top_words(trace.scores, batch.is_token, top_share)
@@ -218,27 +263,18 @@ class Faithful(Penalised):
 
     def weights(self, model: TextClassifier) -> tuple[float, float, float, float]:
         """The weights of rank, keep, drop and away for this model."""
-        usual = FINE_TUNED if isinstance(model.encoder, PretrainedEncoder) else FROM_SCRATCH
+        usual = self.usual(model).weights
         given = (self.rank_weight, self.keep_weight, self.drop_weight, self.away_weight)
-        rank, keep, drop, away = (u if g is None else g for u, g in zip(usual, given, strict=True))
+        rank, keep, drop, away = map(_given, given, usual)
         return rank, keep, drop, away
 
-    def replaced(self, model: TextClassifier) -> float:
-        """The share of batches in which words are replaced instead of deleted."""
-        if self.replaced_share is not None:
-            return self.replaced_share
-        return 0.0 if isinstance(model.encoder, PretrainedEncoder) else REPLACED
+
+def _given(given: Number | None, usual: Number) -> Number:
+    return usual if given is None else given
 
 
-def _usual(model: TextClassifier) -> tuple[int, int]:
-    """Epochs by label alone, and with the penalties, where none are given."""
-    return EPOCHS_TUNED if isinstance(model.encoder, PretrainedEncoder) else EPOCHS
-
-
-def _averaged(model: TextClassifier, given: float | None) -> float | None:
-    """Epochs over which weights are averaged; None leaves it to the training."""
-    is_usual = given is None and not isinstance(model.encoder, PretrainedEncoder)
-    return AVERAGED if is_usual else given
+def _is_drawn(share: float, rng: torch.Generator) -> bool:
+    return bool(torch.rand((), generator=rng) < share)
 
 
 class _Targets(nn.Module):
