@@ -28,6 +28,7 @@ from heedful.model.classifier import Pooling, TextClassifier
 from heedful.model.encoders import EncoderSettings
 from heedful.model.hub import check_folder
 from heedful.model.outputs import OutputSettings
+from heedful.model.precision import Precision
 from heedful.model.projections import Projection
 from heedful.runs import CONFIG, RunFolder
 from heedful.text.documents import Corpus, Document, Documents, Split, share_out
@@ -88,6 +89,7 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     gradient_clip: float | None = TrainingSettings.gradient_clip
     class_weights: Literal["none", "balanced"] = TrainingSettings.class_weights
     averaging: float = TrainingSettings.averaging
+    precision: Precision = TrainingSettings.precision
     seed: int = TrainingSettings.seed
     dev_share: float = 0.1
     device: str = "cpu"

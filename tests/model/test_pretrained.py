@@ -231,9 +231,9 @@ def test_a_frozen_training_reads_each_text_once_and_learns_the_same(
 ):
     read, plain = [], PretrainedEncoder.read_pieces
 
-    def counting(self, embedded, is_token):
+    def counting(self, embedded, is_token, longest_row):
         read.append(len(is_token))
-        return plain(self, embedded, is_token)
+        return plain(self, embedded, is_token, longest_row)
 
     monkeypatch.setattr(PretrainedEncoder, "read_pieces", counting)
     settings = Settings().with_(

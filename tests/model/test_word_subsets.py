@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -5,7 +7,7 @@ import torch
 from heedful.importance.deletion import logits_without_each
 from heedful.model import word_subsets
 from heedful.model.shared_steps import beginnings
-from heedful.model.word_subsets import logits_of_kept, logits_of_shortened
+from heedful.model.word_subsets import logits_of_kept, logits_of_shortened, logits_of_variants
 from tests.importance.models import a_batch, a_model
 
 MODELS = [
@@ -46,6 +48,20 @@ def test_the_states_of_a_pass_that_was_made_are_not_computed_again(encoder, monk
     found = logits_of_kept(model, batch, np.arange(3), is_kept, trace=trace)
     torch.testing.assert_close(found, expected)
     torch.testing.assert_close(logits_without_each(model, batch, trace), deleted)
+
+
+@pytest.mark.parametrize("options", MODELS, ids=str)
+@pytest.mark.parametrize("at_once", [1, 13, 10_000])
+def test_variants_chosen_on_a_device_are_read_alike(options, at_once, monkeypatch):
+    monkeypatch.setitem(word_subsets.TOKENS_AT_ONCE, "cpu", at_once)
+    model, batch = a_model(**options), a_batch(6, 4, 1)
+    document = torch.tensor([0, 1, 2, 0, 0, 1])
+    is_kept = batch.is_token[document]
+    is_kept[3, 2] = is_kept[4, 0] = is_kept[5, 3] = False
+    expected = logits_of_kept(model, batch, document.numpy(), is_kept.numpy())
+    for some in (batch, replace(batch, sizes=None)):
+        found = logits_of_variants(model, some, document, is_kept)
+        torch.testing.assert_close(found, expected)
 
 
 def test_a_text_of_which_nothing_is_kept_is_read_like_an_empty_one():

@@ -3,7 +3,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful.text.batching import Batches
+from heedful.text.batching import Batches, Sizes
+from heedful.text.pieces import joined
 from heedful.text.vocabulary import Encoded
 
 lengths = st.lists(st.integers(0, 30), min_size=1, max_size=60)
@@ -67,3 +68,56 @@ def test_documents_of_like_length_travel_together():
     batches = Batches(encoded(mixed), batch_size=10)
     padded = sum(batch.is_token.numel() for batch in batches.shuffled(rng()))
     assert padded < 1.1 * sum(mixed)
+
+
+def with_pieces(lengths: list[int]) -> Encoded:
+    """Words of one to three pieces."""
+    plain = encoded(lengths)
+    pieces = joined([[number] * (1 + number % 3) for number in plain.token_ids.tolist()])
+    return Encoded(plain.token_ids, plain.starts, pieces=pieces)
+
+
+@given(lengths=lengths, size=st.integers(1, 9), has_pieces=st.booleans())
+def test_sizes_are_told_without_a_look(lengths, size, has_pieces):
+    documents = with_pieces(lengths) if has_pieces else encoded(lengths)
+    for batch in Batches(documents, batch_size=size).shuffled(rng()):
+        words = batch.is_token.sum(dim=1)
+        pieces = (batch.piece_ids >= 0).sum(dim=(1, 2)) if has_pieces else words
+        assert batch.sizes.words.tolist() == words.tolist()
+        assert batch.sizes.pieces.tolist() == pieces.tolist()
+        assert batch.longest_row == pieces.max()
+
+
+@given(lengths=lengths, seed=st.integers(0, 99), has_pieces=st.booleans())
+def test_kept_words_move_up_and_need_no_look_if_sizes_are_given(lengths, seed, has_pieces):
+    batch = Batches(with_pieces(lengths) if has_pieces else encoded(lengths)).whole()
+    document = torch.randint(len(lengths), (7,), generator=rng(seed))
+    chosen = torch.rand(7, batch.is_token.shape[1], generator=rng(seed)) < 0.5
+    is_kept = chosen & batch.is_token[document]
+    plain = batch.kept(document, is_kept)
+    wide = batch.kept(document, is_kept, batch.sizes.of(document.numpy()))
+    assert plain.token_ids.shape[1] == max(1, is_kept.sum(dim=1).max())
+    assert wide.longest_row == batch.sizes.pieces[document.numpy()].max()
+    for kept in (plain, wide):
+        assert kept.indices.tolist() == document.tolist()
+        for row, of, is_there in zip(range(7), document, is_kept, strict=True):
+            is_token = kept.is_token[row]
+            words = batch.token_ids[of][is_there].tolist()
+            assert kept.token_ids[row][is_token].tolist() == words
+            assert is_token[: len(words)].all()
+            assert (kept.token_ids[row][~is_token] == 0).all()
+            if has_pieces:
+                pieces = batch.piece_ids[of][is_there].tolist()
+                assert kept.piece_ids[row][is_token].tolist() == pieces
+                assert (kept.piece_ids[row][~is_token] == -1).all()
+
+
+@given(
+    words=st.lists(st.integers(1, 5000), min_size=1), share=st.sampled_from([0.1, 0.2, 0.5, 1.0])
+)
+def test_a_share_of_the_words_is_never_more_than_told(words, share):
+    sizes = Sizes(np.array(words), 2 * np.array(words)).of_share(share, pieces_per_word=3)
+    counted = (torch.tensor(words) * share - 1e-6).ceil().numpy()
+    assert (counted <= sizes.words).all()
+    assert (sizes.words <= np.minimum(words, counted + 2)).all()
+    assert (sizes.pieces <= np.minimum(2 * np.array(words), 3 * sizes.words)).all()

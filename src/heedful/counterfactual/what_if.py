@@ -122,7 +122,7 @@ def read(trained: Trained, text: str, deleted: Sequence[int] = ()) -> TracedText
     batch = next(trained.batches([text]).by_length())
     if not is_kept.all():
         kept = torch.from_numpy(is_kept).unsqueeze(0).to(batch.is_token.device)
-        batch = batch.kept(torch.zeros(1, dtype=torch.long, device=kept.device), kept)
+        batch = batch.kept(torch.zeros(1, dtype=torch.long), kept)
     trace = model(batch)
     by_attention = trace.logits.double().softmax(dim=-1).cpu().numpy()
     left = text if is_kept.all() else only_words(text, offsets, is_kept)

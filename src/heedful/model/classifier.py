@@ -67,7 +67,7 @@ class TextClassifier(nn.Module, ABC):
         embedded = self.embed(batch)
         if not self.encoder.has_own_dropout:
             embedded = self.dropout(embedded)
-        return self.read(embedded, batch.is_token)
+        return self.read(embedded, batch.is_token, batch.longest_row)
 
     def embed(self, batch: Batch) -> Embedded:
         """The vector of each word: its own, or those of its pieces end to end."""
@@ -101,8 +101,18 @@ class TextClassifier(nn.Module, ABC):
         return self.embedding
 
     @abstractmethod
-    def read(self, embedded: Embedded, is_token: IsToken) -> Trace | PooledTrace:
-        """Everything after the embedding."""
+    def read(
+        self, embedded: Embedded, is_token: IsToken, longest_row: int | None = None
+    ) -> Trace | PooledTrace:
+        """Everything after the embedding; `longest_row` is that of the batch, if it is known."""
+
+    def encode(
+        self, embedded: Embedded, is_token: IsToken, longest_row: int | None = None
+    ) -> Hidden:
+        """The states."""
+        if isinstance(self.encoder, PretrainedEncoder):
+            return self.encoder(embedded, is_token, longest_row)
+        return self.encoder(embedded, is_token)
 
 
 class Attends(TextClassifier):
@@ -122,7 +132,7 @@ class Attends(TextClassifier):
         """What decides what is seen there and what is made of it."""
 
     @abstractmethod
-    def read(self, embedded: Embedded, is_token: IsToken) -> Trace:
+    def read(self, embedded: Embedded, is_token: IsToken, longest_row: int | None = None) -> Trace:
         """Everything after the embedding."""
 
     @abstractmethod
@@ -181,9 +191,9 @@ class AttentionClassifier(Attends):
         hidden = self.encoder.of_states(known.states, batch.is_token)
         return self._attended(self.embed(batch), hidden, batch.is_token)
 
-    def read(self, embedded: Embedded, is_token: IsToken) -> Trace:
+    def read(self, embedded: Embedded, is_token: IsToken, longest_row: int | None = None) -> Trace:
         """Everything after the embedding."""
-        return self._attended(embedded, self.encoder(embedded, is_token), is_token)
+        return self._attended(embedded, self.encode(embedded, is_token, longest_row), is_token)
 
     def _attended(self, embedded: Embedded, hidden: Hidden, is_token: IsToken) -> Trace:
         check_interrupted()
@@ -239,9 +249,11 @@ class PooledClassifier(TextClassifier):
         super().__init__(embedding, encoder, output, dropout)
         self.pooling = pooling
 
-    def read(self, embedded: Embedded, is_token: IsToken) -> PooledTrace:
+    def read(
+        self, embedded: Embedded, is_token: IsToken, longest_row: int | None = None
+    ) -> PooledTrace:
         """Everything after the embedding."""
-        hidden = self.encoder(embedded, is_token)
+        hidden = self.encode(embedded, is_token, longest_row)
         return PooledTrace(embedded, hidden, self.output(self.dropout(self.pool(hidden, is_token))))
 
     def pool(self, hidden: Hidden, is_token: IsToken) -> Float[Tensor, "batch hidden"]:

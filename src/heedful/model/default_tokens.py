@@ -47,9 +47,10 @@ class DefaultTokenClassifier(Attends):
         self,
         embedded: Float[Tensor, "batch words embedding"],
         is_token: Bool[Tensor, "batch words"],
+        longest_row: int | None = None,
     ) -> Trace:
         """Everything after the embedding; a trace has one row per default token, not per word."""
-        query = mean_over_tokens(self.encoder(embedded, is_token), is_token)
+        query = mean_over_tokens(self.encode(embedded, is_token, longest_row), is_token)
         keys = self.keys.weight.expand(len(query), -1, -1)
         values = self.values.weight.expand(len(query), -1, -1)
         scores = self.alignment(keys, query)

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from heedful.errors import ConfigError, EnvironmentFailure, RunError
 from heedful.model.hub import HubSource
 from heedful.model.layers import Embedded, Encoder, Hidden, IsToken
+from heedful.model.step_graphs import StepReader, read_rows, room_for
 from heedful.text.pieces import NO_PIECE, WordPieces
 
 if TYPE_CHECKING:
@@ -179,6 +180,8 @@ class PretrainedEncoder(Encoder):
         self.vote = nn.Linear(self.states_size, votes) if votes else None
         self.unknown = source.unknown
         self.mask = source.mask
+        self.positions = source.positions
+        self.step_reader: StepReader | None = None  # in the steps of a training on a GPU
 
     @property
     def body(self) -> list[nn.Parameter]:
@@ -195,13 +198,17 @@ class PretrainedEncoder(Encoder):
         """Whether what it reads stays the same however long it is trained."""
         return not any(parameter.requires_grad for parameter in self.body)
 
-    def forward(self, embedded: Embedded, is_token: IsToken) -> Hidden:
-        """The states of words."""
-        return self.of_states(self.pooled(embedded, is_token), is_token)
+    def forward(
+        self, embedded: Embedded, is_token: IsToken, longest_row: int | None = None
+    ) -> Hidden:
+        """The states of words; without `longest_row` the device is asked for it."""
+        return self.of_states(self.pooled(embedded, is_token, longest_row), is_token)
 
-    def pooled(self, embedded: Embedded, is_token: IsToken) -> Float[Tensor, "batch tokens width"]:
+    def pooled(
+        self, embedded: Embedded, is_token: IsToken, longest_row: int | None = None
+    ) -> Float[Tensor, "batch tokens width"]:
         """What the pretrained model makes of each word."""
-        of_pieces, is_piece = self.read_pieces(embedded, is_token)
+        of_pieces, is_piece = self.read_pieces(embedded, is_token, longest_row)
         if self.pooling == "first":
             return of_pieces[:, :, 0]
         return of_pieces.sum(dim=2) / is_piece.sum(dim=2).clamp(min=1).unsqueeze(-1)
@@ -211,46 +218,54 @@ class PretrainedEncoder(Encoder):
         return pooled if self.vote is None else self.vote(pooled).tanh() * is_token.unsqueeze(-1)
 
     def read_pieces(
-        self, embedded: Embedded, is_token: IsToken
+        self, embedded: Embedded, is_token: IsToken, longest_row: int | None = None
     ) -> tuple[Float[Tensor, "batch tokens pieces width"], Bool[Tensor, "batch tokens pieces"]]:
         """The state of every piece, zero where there is none, and where there is one."""
         pieces = embedded.unflatten(-1, (-1, self.width))
         is_piece = (pieces != 0).any(dim=-1) & is_token.unsqueeze(-1)
         is_piece[..., 0] = is_token  # a word that was zeroed keeps its place
         flat, counts = is_piece.flatten(1), is_piece.sum(dim=(1, 2))
+        if longest_row is None:
+            longest_row = int(counts.max()) if len(counts) else 0
+        room = self._room(len(counts), longest_row)
         place = (flat.cumsum(dim=1) - 1).clamp(min=0) + len(self.first)
-        row, column = flat.nonzero(as_tuple=True)
-        inputs, is_read = self._laid_out(counts)
-        inputs[row, place[row, column]] = pieces.flatten(1, 2)[row, column]
+        inputs = self._laid_out(pieces.flatten(1, 2), place.where(flat, room), counts, room)
+        lengths = len(self.first) + counts + len(self.last)
+        is_read = torch.arange(room, device=counts.device) < lengths.unsqueeze(1)
         states = self._states(inputs, is_read)
         of_pieces = states.gather(1, place.unsqueeze(-1).expand(-1, -1, states.shape[-1]))
         return of_pieces.unflatten(1, is_piece.shape[1:]) * is_piece.unsqueeze(-1), is_piece
 
-    def _states(
-        self, inputs: Float[Tensor, "batch pieces width"], is_read: Bool[Tensor, "batch pieces"]
-    ) -> Float[Tensor, "batch pieces states"]:
-        """The states of the last layer, or of several layers end to end."""
-        is_last_only = len(self.layers) == 1
-        read = self.inner(
-            inputs_embeds=inputs,
-            attention_mask=is_read.long(),
-            output_hidden_states=not is_last_only,
-        )
-        if is_last_only:
-            return read.last_hidden_state
-        return torch.cat([read.hidden_states[layer] for layer in self.layers], dim=-1)
+    def _room(self, rows: int, longest_row: int) -> int:
+        """How many pieces wide the rows are made, special ones included."""
+        needed = len(self.first) + longest_row + len(self.last)
+        return needed if self.step_reader is None else min(room_for(rows, needed), self.positions)
 
-    def _laid_out(self, counts: Int[Tensor, " batch"]) -> tuple[Tensor, Tensor]:
-        """Rows with the special pieces in place and room for `counts` others, and what is read."""
-        before, behind = len(self.first), len(self.last)
-        lengths = before + counts + behind
-        longest = int(lengths.max()) if len(lengths) else before + behind
-        inputs = self.first.new_zeros(len(counts), longest, self.width)
-        inputs[:, :before] = self.first
+    def _laid_out(
+        self,
+        pieces: Float[Tensor, "batch pieces width"],
+        place: Int[Tensor, "batch pieces"],
+        counts: Int[Tensor, " batch"],
+        room: int,
+    ) -> Float[Tensor, "batch room width"]:
+        """Rows with the pieces at their places (none: `room`) and the special ones around them."""
         each = torch.arange(len(counts), device=counts.device)
-        for number in range(behind):
-            inputs[each, before + counts + number] = self.last[number]
-        return inputs, torch.arange(longest, device=counts.device) < lengths.unsqueeze(1)
+        # One column more takes whatever is no piece: nothing has to be counted before it is moved.
+        rows = self.first.new_zeros(len(counts), room + 1, self.width)
+        rows[:, : len(self.first)] = self.first
+        for number in range(len(self.last)):
+            rows[each, len(self.first) + counts + number] = self.last[number]
+        places = (place + each.unsqueeze(1) * (room + 1)).flatten()
+        flat = rows.flatten(0, 1).index_copy(0, places, pieces.flatten(0, 1).to(rows.dtype))
+        return flat.view_as(rows)[:, :room]
+
+    def _states(
+        self, inputs: Float[Tensor, "batch room width"], is_read: Bool[Tensor, "batch room"]
+    ) -> Float[Tensor, "batch room states"]:
+        """The states of the last layer, or of several layers end to end."""
+        if self.step_reader is not None:
+            return self.step_reader(inputs, is_read)
+        return read_rows(self.inner, self.layers, inputs, is_read)
 
 
 def _evenly(count: int, deepest: int) -> tuple[int, ...]:

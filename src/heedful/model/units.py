@@ -76,7 +76,7 @@ def read_units(
     if not isinstance(encoder, PretrainedEncoder):
         return encoder(model.dropout(embedded), batch.is_token)
     pieces = (embedded * units.is_unit.unsqueeze(-1)).unflatten(1, (batch.is_token.shape[1], -1))
-    states, _ = encoder.read_pieces(pieces.flatten(2), batch.is_token)
+    states, _ = encoder.read_pieces(pieces.flatten(2), batch.is_token, batch.longest_row)
     return states.flatten(1, 2)
 
 

@@ -23,7 +23,7 @@ from heedful.model.precision import in_parts
 from heedful.model.recurrence import steps_of
 from heedful.model.shared_steps import beginnings, states_of
 from heedful.model.sight import Sight, has_sight
-from heedful.text.batching import Batch
+from heedful.text.batching import Batch, sent
 
 Rows = Int[ndarray, " variants"]
 IsKept = Bool[ndarray, "variants tokens"]
@@ -163,13 +163,12 @@ def logits_of_shortened(
     if not len(document):
         return model(batch).logits[:0]
     device = batch.token_ids.device
-    documents, kept = torch.from_numpy(document).to(device), torch.from_numpy(is_kept).to(device)
+    documents, kept = torch.from_numpy(document), sent(torch.from_numpy(is_kept), device)
     lengths = is_kept.sum(axis=1)
     order = np.argsort(-lengths, kind="stable")
 
     def read(some: Rows) -> Logits:
-        rows = torch.from_numpy(some).to(device)
-        return model(batch.kept(documents[rows], kept[rows])).logits
+        return model(batch.kept(documents[some], kept[sent(torch.from_numpy(some), device)])).logits
 
     at_once = TOKENS_AT_ONCE[device.type] // batch.pieces_per_word
     chunks, start = [], 0
@@ -178,3 +177,27 @@ def logits_of_shortened(
         chunks += in_parts(order[start : start + size], read, tell)
         start += size
     return torch.cat(chunks)[torch.from_numpy(np.argsort(order)).to(device)]
+
+
+@torch.no_grad()
+def logits_of_variants(
+    model: TextClassifier,
+    batch: Batch,
+    document: Int[Tensor, " variants"],
+    is_kept: Bool[Tensor, "variants tokens"],
+) -> Logits:
+    """The same of variants that a GPU chose, which is asked nothing; `document` lies on the CPU.
+
+    Every variant has as much room as its whole text, so this suits those that lack few words.
+    """
+    sizes = None if batch.sizes is None else batch.sizes.of(document.numpy())
+
+    def read(some: Rows) -> Logits:
+        those, of_some = slice(some[0], some[-1] + 1), None if sizes is None else sizes.of(some)
+        return model(batch.kept(document[those], is_kept[those], of_some)).logits
+
+    at_once = TOKENS_AT_ONCE[is_kept.device.type] // batch.pieces_per_word
+    step, chunks = max(1, at_once // max(1, is_kept.shape[1])), []
+    for start in range(0, len(document), step):
+        chunks += in_parts(np.arange(start, min(start + step, len(document))), read)
+    return torch.cat(chunks)

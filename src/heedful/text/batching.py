@@ -29,6 +29,27 @@ class KnownStates:
 
 
 @dataclass(frozen=True)
+class Sizes:
+    """How long documents are, at most.
+
+    A GPU that is asked has to finish all its work before it answers, so whoever knows brings it.
+    """
+
+    words: Int[ndarray, " batch"]
+    pieces: Int[ndarray, " batch"]  # of a pretrained model; words where they are whole
+
+    def of(self, rows: Int[ndarray, " rows"]) -> "Sizes":
+        """Those of some of the documents."""
+        return Sizes(self.words[rows], self.pieces[rows])
+
+    def of_share(self, share: float, pieces_per_word: int) -> "Sizes":
+        """Those of the ⌈share · n⌉ words that a device chooses of each document."""
+        # One word more, should the device count up where this does not.
+        words = np.minimum(self.words, np.ceil(self.words * share).astype(np.int64) + 1)
+        return Sizes(words, np.minimum(self.pieces, words * pieces_per_word))
+
+
+@dataclass(frozen=True)
 class Batch:
     """Padded documents; `is_token` is True on real words."""
 
@@ -39,6 +60,12 @@ class Batch:
     indices: Int[ndarray, " batch"]  # where the documents stand in their corpus
     piece_ids: Int[Tensor, "batch tokens pieces"] | None = None  # for a pretrained encoder
     known: KnownStates | None = None
+    sizes: Sizes | None = None
+
+    @property
+    def longest_row(self) -> int | None:
+        """At most this many pieces has a document, if that can be told without a look."""
+        return None if self.sizes is None else int(self.sizes.pieces.max(initial=0))
 
     @property
     def pieces_per_word(self) -> int:
@@ -49,43 +76,66 @@ class Batch:
         """The same batch on another device."""
         return replace(
             self,
-            token_ids=self.token_ids.to(device),
-            is_token=self.is_token.to(device),
-            labels=self.labels.to(device),
-            example_weight=self.example_weight.to(device),
-            piece_ids=None if self.piece_ids is None else self.piece_ids.to(device),
+            token_ids=sent(self.token_ids, device),
+            is_token=sent(self.is_token, device),
+            labels=sent(self.labels, device),
+            example_weight=sent(self.example_weight, device),
+            piece_ids=None if self.piece_ids is None else sent(self.piece_ids, device),
             known=None
             if self.known is None
-            else replace(self.known, states=self.known.states.to(device)),
+            else replace(self.known, states=sent(self.known.states, device)),
         )
 
     def kept(
-        self, document: Int[Tensor, " variants"], is_kept: Bool[Tensor, "variants tokens"]
+        self,
+        document: Int[Tensor, " variants"],
+        is_kept: Bool[Tensor, "variants tokens"],
+        sizes: Sizes | None = None,
     ) -> "Batch":
         """Documents of the batch with only some of their words, which move up.
 
-        Their states are not known: a state depends on the words around it.
+        Their states are not known: a state depends on the words around it. If the device is not to
+        be asked for their sizes, `document` lies on the CPU and `sizes` are given; no text may be
+        longer.
         """
         lengths = is_kept.sum(dim=1)
-        longest = max(1, int(lengths.max())) if len(lengths) else 1
-        row, source = is_kept.nonzero(as_tuple=True)
-        place = is_kept.cumsum(dim=1)[row, source] - 1
+        if sizes is not None:
+            longest = max(1, int(sizes.words.max(initial=0)))
+        else:
+            longest = max(1, int(lengths.max())) if len(lengths) else 1
+        rows = sent(document, is_kept.device)
+        # What is not kept lands in a column of its own, which is then cut off.
+        place = (is_kept.cumsum(dim=1) - 1).masked_fill(~is_kept, longest)
         is_token = torch.arange(longest, device=is_kept.device) < lengths.unsqueeze(1)
 
-        def moved_up(rows: Tensor, blank: int) -> Tensor:
-            moved = rows.new_full((len(document), longest, *rows.shape[2:]), blank)
-            moved[row, place] = rows[document[row], source]
-            return moved
+        def moved_up(of_words: Tensor, blank: int) -> Tensor:
+            inner = of_words.shape[2:]
+            moved = of_words.new_full((len(rows), longest + 1, *inner), blank)
+            places = place.unflatten(1, (-1, *[1] * len(inner))).expand(*place.shape, *inner)
+            return moved.scatter_(1, places, of_words[rows])[:, :longest]
 
         pieces = None if self.piece_ids is None else moved_up(self.piece_ids, NO_PIECE)
         return Batch(
             token_ids=moved_up(self.token_ids, NO_WORD),
             is_token=is_token,
-            labels=self.labels[document],
-            example_weight=self.example_weight[document],
+            labels=self.labels[rows],
+            example_weight=self.example_weight[rows],
             indices=self.indices[document.cpu().numpy()],
             piece_ids=pieces,
+            sizes=sizes,
         )
+
+
+def may_be_asked(tensor: Tensor) -> bool:
+    """Whether its numbers can be read at once: a GPU has to finish all its work first."""
+    return not tensor.is_cuda
+
+
+def sent(tensor: Tensor, device: torch.device) -> Tensor:
+    """The tensor on a device; nobody waits while it is on its way to a GPU."""
+    if device.type != "cuda" or tensor.device.type != "cpu":
+        return tensor.to(device)
+    return tensor.pin_memory().to(device, non_blocking=True)
 
 
 class Batches:
@@ -108,6 +158,7 @@ class Batches:
         self.batch_size = batch_size
         self.token_budget = token_budget
         self.device = device
+        self._sizes = _sizes(documents)
         self._known: KnownStates | None = None  # of all words end to end, one document
 
     def __len__(self) -> int:
@@ -179,14 +230,27 @@ class Batches:
             example_weight=torch.from_numpy(self.example_weight[indices]),
             indices=indices,
             piece_ids=None if pieces is None else torch.from_numpy(pieces),
+            sizes=self._sizes.of(indices),
         )
         batch = batch if self.device.type == "cpu" else batch.to(self.device)
-        return batch if self._known is None else self._with_known(batch, places, self._known)
+        if self._known is None:
+            return batch
+        starts = self.documents.starts[indices][:, None]
+        return self._with_known(batch, np.where(is_token, starts + columns, 0), self._known)
 
     def _with_known(
-        self, batch: Batch, places: Int[ndarray, " words"], known: KnownStates
+        self, batch: Batch, places: Int[ndarray, "batch tokens"], known: KnownStates
     ) -> Batch:
         of_all = known.states[0]
-        states = of_all.new_zeros(*batch.is_token.shape, of_all.shape[-1])
-        states[batch.is_token] = of_all[torch.from_numpy(places).to(of_all.device)]
+        states = of_all[sent(torch.from_numpy(places), of_all.device)]
+        states.masked_fill_(~batch.is_token.unsqueeze(-1), 0)
         return replace(batch, known=KnownStates(states, known.by))
+
+
+def _sizes(documents: Encoded) -> Sizes:
+    if documents.pieces is None:
+        return Sizes(documents.lengths, documents.lengths)
+    # Every word takes a place in the row, whatever it is made of.
+    counts = np.maximum(1, np.diff(documents.pieces.starts))
+    before = np.concatenate([[0], np.cumsum(counts)])
+    return Sizes(documents.lengths, np.diff(before[documents.starts]))

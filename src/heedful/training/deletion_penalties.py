@@ -12,8 +12,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from heedful.model.classifier import AttentionClassifier, TextClassifier, Trace
-from heedful.model.word_subsets import logits_of_kept
-from heedful.text.batching import Batch
+from heedful.model.word_subsets import logits_of_kept, logits_of_variants
+from heedful.text.batching import Batch, Sizes, may_be_asked, sent
 from heedful.training.evaluate import evaluating
 
 IsToken = Bool[Tensor, "batch tokens"]
@@ -61,8 +61,10 @@ def rank(
 ) -> Loss:
     """Whether scores are in the order of the falls, for a few words of some documents."""
     count = math.ceil(ranked_share * len(batch.labels) - ROUNDING)
-    rows = torch.randperm(len(batch.labels), generator=rng)[:count].to(batch.labels.device)
-    some = batch.kept(rows, batch.is_token[rows])
+    chosen = torch.randperm(len(batch.labels), generator=rng)[:count]
+    rows = sent(chosen, batch.labels.device)
+    sizes = None if batch.sizes is None else batch.sizes.of(chosen.numpy())
+    some = batch.kept(chosen, batch.is_token[rows], sizes)
     tokens = some.is_token.shape[1]
     weights, scores = trace.weights[rows, :tokens], trace.scores[rows, :tokens]
     places, is_drawn = draw_places(weights.detach(), some.is_token, deletions, rng)
@@ -97,23 +99,36 @@ def falls(
     The word is deleted, or an unknown one stands in its place where `is_replaced`. Read without
     dropout and without a gradient; 0 where no word is drawn.
     """
-    documents = torch.arange(len(places), device=places.device)
-    row, number = is_drawn.nonzero(as_tuple=True)
+    documents = torch.arange(len(places))
+    row, number = _pairs(is_drawn)
+    document = torch.cat([documents, row])
+    there = sent(document, places.device)
+    row, number = there[len(places) :], sent(number, places.device)
     without = batch.is_token[row]
     without[torch.arange(len(row), device=row.device), places[row, number]] = False
-    document, is_kept = torch.cat([documents, row]), torch.cat([batch.is_token, without])
-    with evaluating(model):
+    is_kept = torch.cat([batch.is_token, without])
+    with evaluating(model), torch.no_grad():
         if is_replaced:
-            logits = _logits_of_replaced(model, batch, document, is_kept)
+            logits = _logits_of_replaced(model, batch, there, is_kept)
+        elif may_be_asked(is_kept):
+            logits = logits_of_kept(model, batch, document.numpy(), is_kept.cpu().numpy())
         else:
-            logits = logits_of_kept(model, batch, document.cpu().numpy(), is_kept.cpu().numpy())
+            logits = logits_of_variants(model, batch, document, is_kept)
     # A copy, since what was made in inference mode may not take part in a gradient.
     log_p = logits.clone().double().log_softmax(dim=-1)
     target = log_p[: len(documents)].argmax(dim=-1)
-    of_target = log_p.gather(1, target[document].unsqueeze(1)).squeeze(1)
+    of_target = log_p.gather(1, target[there].unsqueeze(1)).squeeze(1)
     fall = log_p.new_zeros(places.shape)
     fall[row, number] = of_target[: len(documents)][row] - of_target[len(documents) :]
-    return fall
+    return fall.masked_fill(~is_drawn, 0)
+
+
+def _pairs(is_drawn: IsDrawn) -> tuple[Int[Tensor, " pairs"], Int[Tensor, " pairs"]]:
+    """The drawn words, by document and number; where it may not be asked which, all places."""
+    if not may_be_asked(is_drawn):
+        is_drawn = torch.ones(is_drawn.shape, dtype=torch.bool)
+    row, number = is_drawn.cpu().nonzero(as_tuple=True)
+    return row, number
 
 
 def draw_places(
@@ -125,7 +140,7 @@ def draw_places(
     """
     width, by_attention = is_token.shape[1], count // 2
     # The largest of log weight + Gumbel noise are a draw without replacement by the weights.
-    noise = torch.rand(2, *is_token.shape, generator=rng, dtype=torch.float64).to(weights.device)
+    noise = sent(torch.rand(2, *is_token.shape, generator=rng, dtype=torch.float64), weights.device)
     first, second = -(-noise.clamp(min=1e-300).log()).log()
     smallest = torch.finfo(weights.dtype).tiny
     likely = (weights.clamp(min=smallest).log() + first).masked_fill(~is_token, -torch.inf)
@@ -146,7 +161,6 @@ def top_words(scores: Scores, is_token: IsToken, share: float) -> IsToken:
     return (place_of < count) & is_token
 
 
-@torch.no_grad()
 def _logits_of_replaced(
     model: TextClassifier,
     batch: Batch,
@@ -156,7 +170,8 @@ def _logits_of_replaced(
     """Logits of documents of the batch with an unknown word for each word that is not kept."""
     embedded = model.embed(batch)[document]
     is_token = batch.is_token[document]
-    return model.read(with_unknown_words(model, embedded, is_kept, is_token), is_token).logits
+    changed = with_unknown_words(model, embedded, is_kept, is_token)
+    return model.read(changed, is_token, batch.longest_row).logits
 
 
 def drop(
@@ -168,8 +183,9 @@ def drop(
     is_replaced: bool = False,
 ) -> Loss:
     """KL(shares of the labels | p) of the texts without their top words, in nats."""
-    rest = batch.is_token & ~is_top
-    logits = logits_of_words(model, trace.embedded, rest, batch.is_token if is_replaced else None)
+    rest, sizes = batch.is_token & ~is_top, sizes_of_share(batch, 1.0)
+    is_token = batch.is_token if is_replaced else None
+    logits = logits_of_words(model, trace.embedded, rest, is_token, sizes)
     return from_shares(of_label, logits, batch)
 
 
@@ -197,21 +213,31 @@ def logits_of_words(
     embedded: Embedded,
     is_kept: IsToken,
     is_token: IsToken | None = None,
+    sizes: Sizes | None = None,
 ) -> Float[Tensor, "batch classes"]:
     """Logits of the kept words from embeddings that the whole texts share.
 
     The others are deleted, and the kept ones move up; where `is_token` is given, an unknown word
     stands for each of them. The gradient of the embedding table, most of a small model, is taken
-    once for all texts.
+    once for all texts. Without `sizes`, which no text that is read exceeds, the device is asked.
     """
+    longest_row = None if sizes is None else int(sizes.pieces.max())
     if is_token is not None:
-        return model.read(with_unknown_words(model, embedded, is_kept, is_token), is_token).logits
+        changed = with_unknown_words(model, embedded, is_kept, is_token)
+        return model.read(changed, is_token, longest_row).logits
     lengths = is_kept.sum(dim=1, keepdim=True)
-    longest = max(1, int(lengths.max()))
+    longest = max(1, int(lengths.max() if sizes is None else sizes.words.max()))
     kept_first = (~is_kept).byte().argsort(dim=1, stable=True)[:, :longest]
     is_word = torch.arange(longest, device=is_kept.device) < lengths
     words = embedded.gather(1, kept_first.unsqueeze(-1).expand(-1, -1, embedded.shape[-1]))
-    return model.read(words * is_word.unsqueeze(-1), is_word).logits
+    return model.read(words * is_word.unsqueeze(-1), is_word, longest_row).logits
+
+
+def sizes_of_share(batch: Batch, share: float) -> Sizes | None:
+    """The sizes, at most, of this share of each text's words; None where they may be asked for."""
+    if batch.sizes is None or may_be_asked(batch.is_token):
+        return None
+    return batch.sizes.of_share(share, batch.pieces_per_word)
 
 
 def with_unknown_words(

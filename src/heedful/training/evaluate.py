@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from jaxtyping import Float, Int
 from numpy import ndarray
-from torch import nn
+from torch import Tensor, nn
 
 from heedful.intervals import wilson
 from heedful.model.precision import in_full
@@ -28,15 +28,17 @@ class Scores:
 
 def predict(model: nn.Module, batches: Batches) -> Float[ndarray, "documents classes"]:
     """Class probabilities of every document, in the order of the corpus; dropout off."""
-    rows: list[tuple[Int[ndarray, " batch"], Float[ndarray, "batch classes"]]] = []
+    order: list[Int[ndarray, " batch"]] = []
+    found: list[Float[Tensor, "batch classes"]] = []
     with evaluating(model), torch.inference_mode(), in_full():
         for batch in batches.by_length():
-            probabilities = model(batch).logits.softmax(dim=-1)
-            rows.append((batch.indices, probabilities.cpu().numpy()))
-    classes = rows[0][1].shape[1] if rows else 0
-    result = np.empty((len(batches), classes), dtype=np.float32)
-    for indices, probabilities_ in rows:
-        result[indices] = probabilities_
+            order.append(batch.indices)
+            found.append(model(batch).logits.softmax(dim=-1))
+        if not found:
+            return np.empty((0, 0), dtype=np.float32)
+        probabilities = torch.cat(found).cpu().numpy()  # a GPU is asked once, at the end
+    result = np.empty(probabilities.shape, dtype=np.float32)
+    result[np.concatenate(order)] = probabilities
     return result
 
 

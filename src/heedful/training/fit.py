@@ -17,12 +17,14 @@ import torch
 from torch import Tensor, nn
 
 from heedful.config import above, at_least, family, within
-from heedful.errors import RunError, TrainingDiverged
+from heedful.errors import RunError
 from heedful.model.classifier import Attends, TextClassifier
+from heedful.model.precision import Precision
 from heedful.model.pretrained import PretrainedEncoder
 from heedful.text.batching import Batches
 from heedful.training.averaging import WeightAverage
 from heedful.training.evaluate import Scores, evaluate
+from heedful.training.gpu_steps import EpochLoss, PretrainedSteps
 from heedful.training.optimizers import OptimizerSettings, ParameterGroup, optimizers
 from heedful.training.recipe import Material, Notes, Phase, Recipe
 from heedful.training.recipes import recipes
@@ -44,6 +46,7 @@ class TrainingSettings:
     gradient_clip: float | None = 5.0  # maximum norm of all gradients together
     class_weights: Literal["none", "balanced"] = "none"
     averaging: float = 0.0  # epochs over which weights are averaged; 0: those of the last step
+    precision: Precision = "auto"  # fp32, or auto: a GPU reads with a pretrained encoder in bf16
     seed: int = 1
 
     def __post_init__(self) -> None:
@@ -159,6 +162,7 @@ class Stage:
     best_state: dict[str, Tensor] = field(default_factory=dict)
     optimizer: torch.optim.Optimizer = field(init=False)
     average: WeightAverage | None = field(init=False)  # what is scored and kept, if any
+    steps: PretrainedSteps = field(init=False)
 
     def run(
         self,
@@ -173,6 +177,7 @@ class Stage:
         _set_learning(model, {parameter: parameter in learns for parameter in self.learnable})
         self.optimizer = self._build_optimizer(model, learns)
         self.average = self._build_average(train)
+        self.steps = PretrainedSteps(self.modules, train.device, self.settings.precision)
         if keeper and (saved := keeper.read_checkpoint("epoch")):
             with damaged_checkpoints():
                 self._restore(*saved)
@@ -205,16 +210,18 @@ class Stage:
         rng = torch.Generator(device="cpu").manual_seed(seed)
         notes = dict(self.phase.before_epoch(rng))
         _set_training_mode(model, self.phase)
-        total = 0.0
+        losses = EpochLoss(self.epoch + 1, train.device)
         devices = [train.device] if train.device.type == "cuda" else []
-        with torch.random.fork_rng(devices=devices):
+        with torch.random.fork_rng(devices=devices), self.steps.under_way():
             torch.manual_seed(seed)  # dropout draws from the global generator
             for batch in train.shuffled(rng):
+                self.steps.begin_step()
                 loss = self.phase.objective(model, batch, rng)
-                total += self._step(loss, learns) * len(batch.indices)
+                losses.add(loss, len(batch.indices))
+                self._step(loss, learns)
                 watcher.advance(len(batch.indices))
         model.eval()
-        mean_loss = total / len(train)
+        mean_loss = losses.mean()
         with self.average.in_place() if self.average else nullcontext():
             scores = evaluate(self.phase.scored or model, dev) if dev else None
             others = {name: evaluate(m, dev) for name, m in self.phase.counted_too.items() if dev}
@@ -226,13 +233,7 @@ class Stage:
             self.number, self.epoch + 1, mean_loss, scores, is_best, seconds, self.phase.name, notes
         )
 
-    def _step(self, loss: Tensor, learns: Mapping[nn.Parameter, None]) -> float:
-        value = float(loss.detach())
-        if not math.isfinite(value):
-            raise TrainingDiverged(
-                f"the loss became {value} in epoch {self.epoch + 1}. "
-                "A lower learning rate or gradient_clip usually helps."
-            )
+    def _step(self, loss: Tensor, learns: Mapping[nn.Parameter, None]) -> None:
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()
         if self.settings.gradient_clip is not None:
@@ -240,7 +241,6 @@ class Stage:
         self.optimizer.step()
         if self.average:
             self.average.update()
-        return value
 
     def _remember(self, train_loss: float, dev: Sequence[Scores]) -> bool:
         """Keep this epoch's weights if it is the best so far, by the mean of the dev scores."""

@@ -185,7 +185,7 @@ def remember_states(
 
     def read(batch: Batch) -> Float[Tensor, "batch tokens states"]:
         watcher.advance(len(batch.indices))
-        return encoder.pooled(model.embed(batch), batch.is_token)
+        return encoder.pooled(model.embed(batch), batch.is_token, batch.longest_row)
 
     with evaluating(model), torch.no_grad():
         for part in parts:

@@ -23,7 +23,7 @@ from heedful.model.classifier import AttentionClassifier, TextClassifier, Trace
 from heedful.model.encoders import EncoderSettings, Pretrained
 from heedful.model.pretrained import PretrainedEncoder
 from heedful.model.projections import frozen, projections, uniform
-from heedful.text.batching import Batch
+from heedful.text.batching import Batch, Sizes, sent
 from heedful.training.deletion_penalties import (
     IsToken,
     Loss,
@@ -32,6 +32,7 @@ from heedful.training.deletion_penalties import (
     drop,
     logits_of_words,
     rank,
+    sizes_of_share,
     top_words,
 )
 from heedful.training.evaluate import predict
@@ -252,7 +253,10 @@ class Faithful(Penalised):
         top_share = self.shares[int(torch.randint(len(self.shares), (), generator=rng))]
         is_top = top_words(trace.scores, batch.is_token, top_share)
         if keep_weight:
-            total = total + keep_weight * keep(model, batch, trace, is_top, prepared, is_replaced)
+            sizes = sizes_of_share(batch, 1.0 if is_replaced else top_share)
+            total = total + keep_weight * keep(
+                model, batch, trace, is_top, prepared, is_replaced, sizes
+            )
         if drop_weight:
             total = total + drop_weight * drop(
                 model, batch, trace, is_top, prepared.of_label, is_replaced
@@ -309,7 +313,7 @@ class _Targets(nn.Module):
         """What the teacher adds to the cross-entropy to the label."""
         if not self.teacher_weight:
             return logits.new_zeros(())
-        taught = self.taught[torch.from_numpy(batch.indices).to(logits.device)]
+        taught = self.taught[sent(torch.from_numpy(batch.indices), logits.device)]
         of_teacher = -(taught * logits.log_softmax(dim=-1)).sum(dim=-1) * batch.example_weight
         return self.teacher_weight * (of_teacher.mean() - cross_entropy_of(logits, batch))
 
@@ -321,6 +325,7 @@ def keep(
     is_top: IsToken,
     targets: _Targets,
     is_replaced: bool = False,
+    sizes: Sizes | None = None,
 ) -> Loss:
     """Cross-entropy of the texts cut to their top words.
 
@@ -328,4 +333,4 @@ def keep(
     gives from any words.
     """
     is_token = batch.is_token if is_replaced else None
-    return targets.loss(logits_of_words(model, trace.embedded, is_top, is_token), batch)
+    return targets.loss(logits_of_words(model, trace.embedded, is_top, is_token, sizes), batch)
