@@ -120,7 +120,7 @@ def measure(options: argparse.Namespace) -> Iterator[Row]:
     corpus = find_corpus(options.data)
     task = Task.from_corpus(corpus, {})
     for model, encoder in encoders(options).items():
-        for recipe, spec in RECIPES.items():
+        for recipe in options.recipes.split(","):
             for precision in ("fp32", "auto") if "precision" in STAGE_OF else ("",):
                 if precision == "fp32" and model != "MiniLM":
                     continue  # the others are in fp32 whatever is said
@@ -128,7 +128,7 @@ def measure(options: argparse.Namespace) -> Iterator[Row]:
                     changes: dict[str, Any] = {"precision": precision} if precision else {}
                     settings = Settings().with_(
                         encoder=encoder, seed=seed, patience=None, **changes,
-                        recipe=spec.format(epochs=options.epochs),
+                        recipe=RECIPES[recipe].format(epochs=options.epochs),
                     )  # fmt: skip
                     clock, started = Clock(), time.perf_counter()
                     trained = train(task, settings, device="cuda", watcher=clock)
@@ -183,6 +183,7 @@ def of_version(folder: Path, options: argparse.Namespace) -> list[Row]:
     """The same measurement with the package of another checkout."""
     command = [sys.executable, __file__, "--pretrained", options.pretrained, "--data", options.data]
     command += ["--epochs", str(options.epochs), "--seeds", str(options.seeds)]
+    command += ["--recipes", options.recipes]
     paths = [str(folder.resolve() / "src"), str(Path(__file__).parent.resolve())]
     surroundings = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     rows: list[Row] = []
@@ -205,6 +206,7 @@ def main() -> None:
     parser.add_argument("--data", default="sst2")
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--recipes", default=",".join(RECIPES), help="by commas")
     parser.add_argument("--before", type=Path)
     options = parser.parse_args()
     if not torch.cuda.is_available():
