@@ -455,6 +455,17 @@ def test_all_but_what_is_on_top_of_a_pretrained_encoder_is_held_unless_asked_oth
     assert not Faithful(holds_body=False).held(large)
 
 
+def test_beside_another_penalty_it_still_holds_the_embeddings_and_averages_weights():
+    small = a_model(encoder="bilstm:hidden_size=4")
+    both = recipes.make("all-of:of=diversity,faithful")
+    *_, then = both.phases(small, material(0, 1, 1))
+    assert (then.holds, then.averaging, then.keep) == ([small.embedding], 1.0, "last")
+    *_, alone = recipes.make("all-of:of=diversity,vw-penalty").phases(
+        a_model(alignment="dot", encoder="embedding"), material(0, 1, 1)
+    )
+    assert (alone.holds, alone.averaging, alone.keep) == ([], None, "best")
+
+
 def test_a_pretrained_encoder_gets_votes_of_its_layers_where_nothing_else_is_asked_for():
     settings = Settings().with_(encoder="pretrained:source=tiny")
     assert (settings.model.encoder.votes, settings.model.encoder.layers) == (None, None)

@@ -1,8 +1,8 @@
 """Several penalties at once."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Float
@@ -73,6 +73,19 @@ class AllOf(Penalised):
         """What comes before the penalty of each, in their order."""
         for part, own in self._with_prepared(prepared):
             yield from part.before(model, material, own)
+
+    def held(self, model: TextClassifier) -> Sequence[nn.Module]:
+        """What any of them holds."""
+        return [module for part in self.parts for module in part.held(model)]
+
+    def averaged(self, model: TextClassifier) -> float | None:
+        """As the first of them that says so."""
+        said = (part.averaged(model) for part in self.parts)
+        return next((epochs for epochs in said if epochs is not None), None)
+
+    def kept(self, model: TextClassifier) -> Literal["best", "last"]:
+        """The last epoch if any of them ends with it."""
+        return "last" if any(part.kept(model) == "last" for part in self.parts) else "best"
 
     def counted_too(self, model: TextClassifier) -> Mapping[str, nn.Module]:
         """What any of them names."""
