@@ -1,5 +1,6 @@
 """Attributions made by Captum and SHAP themselves, against the same reading computed inside."""
 
+import json
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -8,8 +9,10 @@ import pytest
 import torch
 from captum.attr import IntegratedGradients, LayerGradientXActivation
 
+import heedful
 from heedful.auditing.explanation import subject_of_any
 from heedful.auditing.given_scores import GivenScores
+from tests.auditing.doubles import a_subject
 from tests.readouts.tiny import tiny_model, tiny_tokenizer
 
 TEXTS = ["a good film", "unhappily bad, old.", "new film is good"]
@@ -115,3 +118,40 @@ def test_an_explanation_by_shap_is_judged_on_our_words(subject, reading, pair):
         whole = reading.probabilities[row, reading.prediction[row]]
         empty = explanation.base_values[row][reading.prediction[row]]
         assert total == pytest.approx(whole - empty, abs=1e-4)
+
+
+SHARES = {"good": 0.08, "fine": 0.03, "the": 0.004, "dull": -0.02, "bad": -0.07}
+
+
+def by_sums(texts):
+    """A probability that is a sum over words, of which each word's Shapley value is its part."""
+    good = np.array([0.5 + sum(SHARES.get(word, 0) for word in text.split()) for text in texts])
+    return np.stack([1 - good, good], axis=1)
+
+
+@pytest.mark.skipif(find_spec("shap") is None, reason="shap is not installed")
+@pytest.mark.filterwarnings("ignore")  # shap's own
+def test_a_file_of_shap_has_the_numbers_of_the_same_reading_inside(tmp_path):
+    import shap
+
+    rng = np.random.default_rng(5)
+    texts = [" ".join([*rng.choice([*SHARES, "film"], size=5), f"n{n}"]) for n in range(30)]
+    subject = a_subject({}, predict=by_sums)
+    masker = shap.maskers.Text(r"\s+", mask_token="unknown ", collapse_mask_token=False)
+    explainer = shap.Explainer(lambda some: by_sums(list(map(str, some))), masker, seed=0)
+    found = explainer(texts, silent=True)
+    path = tmp_path / "shap.json"
+    fields = {
+        "values": [values.tolist() for values in found.values],
+        "data": [[str(token) for token in tokens] for tokens in found.data],
+        "output_names": ["bad", "good"],
+    }
+    path.write_text(json.dumps(fields))
+    # Deleting a word from a sum takes its part away: leave-one-out is the same reading.
+    inside = subject.importance(subject.read(texts), "leave-one-out")
+    given = judged(subject, subject.read(texts), str(path))
+    np.testing.assert_allclose(given, inside, atol=1e-6)
+    audit = heedful.audit(subject, texts, asked=["telling"], attributions=str(path))
+    rows = {row["measure"]: row for row in audit.evidence["measures"]}
+    for column in ("comprehensiveness", "sufficiency", "false_pictures", "false_high"):
+        assert rows["given shap"][column] == pytest.approx(rows["leave-one-out"][column], abs=1e-6)
