@@ -1,19 +1,33 @@
+from contextlib import nullcontext
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
 
 from heedful.model import step_graphs
 from heedful.model.build import build_model
-from heedful.model.step_graphs import MOST_PIECES, SEEN_BEFORE, StepReader, room_for
+from heedful.model.step_graphs import (
+    MOST_PIECES,
+    RECORDED,
+    SEEN_BEFORE,
+    Body,
+    StepReader,
+    record,
+    room_for,
+)
 from heedful.text.batching import Batches
 from heedful.text.vocabulary import Encoded
 from heedful.training.settings import Settings
 from tests.model.tiny_pretrained import pieces_of, tiny_source
 
+USUAL = ("hidden_dropout_prob", "attention_probs_dropout_prob")
+DROPOUTS = dict.fromkeys(RECORDED, USUAL) | {"distilbert": ("dropout", "attention_dropout")}
 
-def a_model():
+
+def a_model(kind="bert", **dropout):
     settings = Settings().with_(encoder="pretrained", dropout=0.0).model
-    source = tiny_source(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
+    source = tiny_source(kind, **dict.fromkeys(DROPOUTS[kind], 0.0) | dropout)
     return build_model(settings, 30, 2, seed=1, pretrained=source).train()
 
 
@@ -28,6 +42,7 @@ class Recorder:
 
     def __init__(self, error: Exception | None = None) -> None:
         self.recorded, self.error = [], error
+        self.error_of_replays: Exception | None = None
 
     def __call__(self, body, inputs, is_read, pool):
         if self.error:
@@ -36,6 +51,8 @@ class Recorder:
         place = {}
 
         def reading(inputs, is_read):
+            if self.error_of_replays:
+                raise self.error_of_replays
             found = body(inputs, is_read)
             if "last" in place:
                 place["last"].data.fill_(torch.nan)
@@ -128,6 +145,49 @@ def test_what_cannot_be_recorded_is_read_without(at_once):
         found = model(batch).logits
     torch.testing.assert_close(found, expected)
     model(batch)  # and is not tried again
+
+
+def test_what_cannot_be_replayed_is_read_without(at_once):
+    model, batch, recorder = a_model(), a_batch(), Recorder()
+    expected = model(batch).logits
+    reader = a_reader(model, recorder)
+    model(batch)
+    recorder.error_of_replays = RuntimeError("Offset increment outside graph capture\nmore of it")
+    reader.begin_step()
+    with pytest.warns(RuntimeWarning, match=r"be replayed as a CUDA graph \(Offset .* capture\):"):
+        found = model(batch).logits
+    torch.testing.assert_close(found, expected)
+    reader.begin_step()
+    model(batch)  # and is neither replayed nor recorded again
+    assert len(recorder.recorded) == 1
+
+
+def test_a_recording_that_fails_leaves_a_generator_that_is_not_being_recorded(monkeypatch):
+    # What a GPU's generator does then is only seen on one: here, that it gets a copy of its state.
+    given = []
+    generator = SimpleNamespace(clone_state=lambda: "a copy", graphsafe_set_state=given.append)
+
+    def fails(*_, **__):
+        raise RuntimeError("operation not permitted")
+
+    monkeypatch.setattr(torch.cuda, "make_graphed_callables", fails)
+    monkeypatch.setattr(torch.cuda, "default_generators", {None: generator})
+    monkeypatch.setattr(torch.random, "fork_rng", lambda devices: nullcontext())
+    body = Body(a_model().encoder.inner, (1,), is_rounded=False)
+    with pytest.raises(RuntimeError, match="not permitted"):
+        record(body, torch.zeros(1, 8, 6), torch.ones(1, 8, dtype=torch.bool), pool=None)
+    assert given == ["a copy"]
+
+
+@pytest.mark.parametrize("dropout", [0, 1])
+@pytest.mark.parametrize("kind", RECORDED)
+def test_readings_in_which_something_is_dropped_out_are_not_recorded(kind, dropout, at_once):
+    batch = a_batch()
+    for probability, is_training, recordings in ((0.1, True, 0), (0.1, False, 1), (0.0, True, 1)):
+        model, recorder = a_model(kind, **{DROPOUTS[kind][dropout]: probability}), Recorder()
+        a_reader(model, recorder, kind=kind)
+        model.train(is_training)(batch)
+        assert len(recorder.recorded) == recordings
 
 
 @pytest.mark.parametrize("kind", ["deberta", "bert"])

@@ -2,7 +2,9 @@
 
 A step on a few short texts is too small for a GPU: the processor takes longer to name hundreds of
 small pieces of work than the GPU to do them. A CUDA graph names them all at once. It is recorded
-for one shape, so rows are made a little wider than needed, to one of a few widths.
+for one shape, so rows are made a little wider than needed, to one of a few widths. Readings in
+which something is dropped out are not recorded: trainings that tried it ended with an error of the
+GPU's random numbers (PyTorch 2.11).
 """
 
 import warnings
@@ -93,10 +95,24 @@ def record(body: Body, inputs: Rows, is_read: IsRead, pool: Any) -> Reading:
     """
     samples = (inputs.detach().clone().requires_grad_(inputs.requires_grad), is_read.clone())
     with torch.random.fork_rng(devices=[inputs.device]):
-        graphed = torch.cuda.make_graphed_callables(
-            body, samples, num_warmup_iters=2, allow_unused_input=True, pool=pool
-        )
+        try:
+            graphed = torch.cuda.make_graphed_callables(
+                body, samples, num_warmup_iters=2, allow_unused_input=True, pool=pool
+            )
+        except RuntimeError:
+            # The generator's state counts as being recorded for ever, and every random number and
+            # every replay would fail. A copy of it does not.
+            generator = torch.cuda.default_generators[inputs.device.index]
+            generator.graphsafe_set_state(generator.clone_state())
+            raise
     return cast(Reading, graphed)
+
+
+def is_by_chance(inner: nn.Module) -> bool:
+    """Whether something is dropped out as the model is read now."""
+    return any(
+        isinstance(part, nn.Dropout) and part.training and part.p > 0 for part in inner.modules()
+    )
 
 
 class StepReader:
@@ -139,7 +155,10 @@ class StepReader:
         if kind not in self._recorded and self._is_worth_it(kind):
             self._try_to_record(kind, inputs, is_read)
         if kind in self._recorded:
-            return self._recorded[kind](inputs, is_read)
+            try:
+                return self._recorded[kind](inputs, is_read)
+            except RuntimeError as error:
+                self._stop_recording("replayed", error)
         return read_rows(self.inner, self.layers, inputs, is_read, self._rounds(kind))
 
     def _kind(self, inputs: Rows) -> Kind:
@@ -158,6 +177,7 @@ class StepReader:
             and self._seen[kind] > SEEN_BEFORE
             and kind.rows * kind.room <= MOST_PIECES
             and not torch.is_inference_mode_enabled()
+            and not is_by_chance(self.inner)
             and self._has_memory()
         )
 
@@ -168,14 +188,19 @@ class StepReader:
         try:
             self._recorded[kind] = self._record(body, inputs, is_read, self._pools[kind.number])
         except RuntimeError as error:
-            self.is_recording = False
-            first_line = str(error).partition("\n")[0]
-            warnings.warn(
-                f"the pretrained model could not be recorded as a CUDA graph ({first_line}): it is "
-                "trained without, which gives the same but takes longer.",
-                RuntimeWarning,
-                stacklevel=2,
-            )
+            self._stop_recording("recorded", error)
+
+    def _stop_recording(self, what_failed: str, error: RuntimeError) -> None:
+        """From now on everything is read without; recordings share what an error has spoilt."""
+        self.is_recording = False
+        self._recorded.clear()
+        first_line = str(error).partition("\n")[0]
+        warnings.warn(
+            f"the pretrained model could not be {what_failed} as a CUDA graph ({first_line}): it "
+            "is trained without, which gives the same but takes longer.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
 
 
 def _free_memory() -> float:
