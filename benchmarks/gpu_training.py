@@ -5,7 +5,8 @@
 `--before` is a checkout of the version to compare with (`git archive COMMIT | tar -x -C FOLDER`);
 the same measurement runs there first, in a process of its own. Steps are counted in the last epoch
 of each phase, when everything is warm; the GPU is waited for at both ends of an epoch only. The
-seconds are those of a whole training, warm-up and scores included. Needs $HEEDFUL_DATA.
+seconds are those of a whole training, warm-up and scores included. A training that fails is a line
+with its error. Needs $HEEDFUL_DATA.
 """
 
 import argparse
@@ -131,12 +132,22 @@ def measure(options: argparse.Namespace) -> Iterator[Row]:
                         recipe=RECIPES[recipe].format(epochs=options.epochs),
                     )  # fmt: skip
                     clock, started = Clock(), time.perf_counter()
-                    trained = train(task, settings, device="cuda", watcher=clock)
+                    try:
+                        trained = train(task, settings, device="cuda", watcher=clock)
+                    except Exception as failure:  # noqa: BLE001  (the others shall still run)
+                        what = f"{model:12} {recipe:9} {precision or 'as it was':9} seed {seed}"
+                        print(f"  {what}: {named(failure)}", flush=True)
+                        continue
                     seconds = time.perf_counter() - started
                     scores = [trained.metrics[part]["accuracy"] for part in ("dev", "test")]
                     row = Row(model, recipe, precision, seed, clock.rates[-1], seconds, *scores)
                     print(line(row), flush=True)
                     yield row
+
+
+def named(failure: Exception) -> str:
+    """An error as one line."""
+    return f"{type(failure).__name__}: {' '.join(str(failure).split())[:400]}"
 
 
 def encoders(options: argparse.Namespace) -> dict[str, str]:
@@ -159,8 +170,12 @@ def profiled(options: argparse.Namespace) -> None:
     settings = Settings().with_(
         encoder=encoders(options)["MiniLM"], patience=None, recipe="standard:epochs=2"
     )
-    watcher = Profiled(epochs=2)
-    train(Task.from_corpus(find_corpus(options.data), {}), settings, device="cuda", watcher=watcher)
+    watcher, task = Profiled(epochs=2), Task.from_corpus(find_corpus(options.data), {})
+    try:
+        train(task, settings, device="cuda", watcher=watcher)
+    except Exception as failure:  # noqa: BLE001
+        print(f"no profile: {named(failure)}", flush=True)
+        return
     print("\n".join(watcher.lines()), flush=True)
 
 
@@ -171,6 +186,8 @@ def compare(before: list[Row], after: list[Row]) -> None:
     for what in dict.fromkeys(row.what for row in after):
         ours = [row for row in after if row.what == what]
         theirs = [row for row in before if row.what[:2] == what[:2]]
+        if not theirs:
+            continue  # it failed there
         rates = [mean(row.steps_a_second for row in rows) for rows in (ours, theirs)]
         scores = [mean(row.test_accuracy for row in rows) for rows in (ours, theirs)]
         print(
