@@ -173,10 +173,9 @@ def profiled(options: argparse.Namespace) -> None:
     watcher, task = Profiled(epochs=2), Task.from_corpus(find_corpus(options.data), {})
     try:
         train(task, settings, device="cuda", watcher=watcher)
+        print("\n".join(watcher.lines()), flush=True)
     except Exception as failure:  # noqa: BLE001
         print(f"no profile: {named(failure)}", flush=True)
-        return
-    print("\n".join(watcher.lines()), flush=True)
 
 
 def compare(before: list[Row], after: list[Row]) -> None:

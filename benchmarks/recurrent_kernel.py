@@ -20,10 +20,10 @@ Gates come as powers of 2: weights are multiplied by log2(e) and the sign before
 """
 
 # Seen on an H200 (PyTorch 2.11, Triton 3.6): BiLSTM(16), additive, differs from the steps by 7.4e-7
-# in full and 1.1e-5 rounded; LSTM(50) with skip=concat, dot, by 7.7e-7. BiLSTM(128), additive: "an
-# illegal memory access was encountered", which ends all work of the process on the GPU, so that no
-# check at run time can guard against it (and the rounded kernel, tried behind the one in full in
-# the same process, was not really tried).
+# (in probabilities) in full and 1.1e-5 rounded; LSTM(50) with skip=concat, dot, by 7.7e-7.
+# BiLSTM(128), additive: "an illegal memory access was encountered", which ends all work of the
+# process on the GPU, so that no check at run time can guard against it (and the rounded kernel,
+# tried behind the one in full in the same process, was not really tried).
 #
 # The cause is not known. Found without a GPU: in Triton's interpreter every address that is read or
 # written with 128 units lies within its tensor, and results are right, so no offset or mask is
