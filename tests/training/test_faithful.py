@@ -444,6 +444,16 @@ def test_embeddings_are_held_while_attention_learns_unless_asked_otherwise():
     assert not Faithful(holds_embeddings=False).held(small)
 
 
+def test_nothing_is_held_that_has_learnt_nothing():
+    small = a_model(encoder="bilstm:hidden_size=4")
+    large = a_model(encoder="pretrained:source=tiny")
+    frozen = a_model(encoder="pretrained:source=tiny:frozen=true")
+    at_once = Faithful(first_epochs=0)
+    assert not at_once.held(small)
+    assert not at_once.held(large)
+    assert at_once.held(frozen)
+
+
 def test_all_but_what_is_on_top_of_a_pretrained_encoder_is_held_unless_asked_otherwise():
     large = a_model(encoder="pretrained:source=tiny:votes=3")
     *_, then = Faithful().phases(large, material(0, 1, 1))

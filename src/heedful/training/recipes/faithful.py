@@ -64,7 +64,7 @@ class Usual:
     replaced_share: float
     first_averaging: float | None
     averaging: float | None
-    kept: Literal["best", "last"]  # averaged weights vary little from epoch to epoch
+    kept: Literal["best", "last"]  # epoch, where weights are averaged
 
 
 FROM_SCRATCH = Usual((1.0, 0.5, 0.0, 0.5), 5, 4, 25_000, 4, 0.5, 1.0, 1.0, "last")
@@ -194,7 +194,7 @@ class Faithful(Penalised):
         """What suits the model."""
         if not isinstance(model.encoder, PretrainedEncoder):
             return FROM_SCRATCH
-        return ON_TOP if self.holds_body or model.encoder.is_frozen else FINE_TUNED
+        return ON_TOP if self.holds_body or _is_frozen(model) else FINE_TUNED
 
     def first_length(self, model: TextClassifier) -> int:
         """At most this many epochs by the labels alone."""
@@ -205,7 +205,7 @@ class Faithful(Penalised):
         return _given(self.averaging, self.usual(model).averaging)
 
     def kept(self, model: TextClassifier) -> Literal["best", "last"]:
-        """The last epoch stands where nothing learns but small layers, averaged."""
+        """From scratch the last epoch: averaged weights vary little from one to the next."""
         return self.usual(model).kept if self.averaged(model) else "best"
 
     def length(self, model: TextClassifier, documents: int) -> int:
@@ -217,6 +217,8 @@ class Faithful(Penalised):
 
     def held(self, model: TextClassifier) -> Sequence[nn.Module]:
         """What does not change after the first epochs: accuracy then falls less."""
+        if not self.first_length(model) and not _is_frozen(model):
+            return []
         if not isinstance(model.encoder, PretrainedEncoder):
             return [model.embedding] if self.holds_embeddings else []
         return [model.embedding, *model.encoder.read_with] if self.holds_body else []
@@ -271,6 +273,10 @@ class Faithful(Penalised):
         given = (self.rank_weight, self.keep_weight, self.drop_weight, self.away_weight)
         rank, keep, drop, away = map(_given, given, usual)
         return rank, keep, drop, away
+
+
+def _is_frozen(model: TextClassifier) -> bool:
+    return isinstance(model.encoder, PretrainedEncoder) and model.encoder.is_frozen
 
 
 def _given(given: Number | None, usual: Number) -> Number:
