@@ -49,7 +49,7 @@ INTRODUCTION = """# What faithful attention costs, and what it brings
 
 Made by `make evidence-page` from `docs/evidence.json`, which holds the cells of the grids in `evidence/` (`make evidence` trains and audits them again).
 Each line is a mean over seeds. The *difference to standard* is in points of test accuracy, paired by document, with a 95% interval (documents drawn again, seeds averaged). Scores of the audit's
-judged tests are given seed by seed. A recipe `faithful` trains with its defaults on every corpus; they were chosen on dev documents ([how](measured.md#how-the-weights-of-faithful-were-chosen)).
+judged tests are given seed by seed. A recipe `faithful` trains with its defaults on every corpus; they were chosen on training documents set aside ([how](measured.md#how-the-weights-of-faithful-were-chosen)).
 """  # noqa: E501
 
 
