@@ -26,7 +26,7 @@ from heedful.papers.smallest_effects import KINDS, TREND, kind_of
 from heedful.papers.verdicts import MEANINGS, Verdict, in_words, smallest_that_matters
 from heedful.plots import Figure
 from heedful.plots.papers import forest
-from heedful.report.reproduction import mean_in_words, visible_in_words, write_page
+from heedful.report.reproduction import mean_in_words, notes_of, visible_in_words, write_page
 from heedful.storage import write_atomically
 
 FIGURE = "images/claims.svg"
@@ -116,11 +116,7 @@ def claims_page(folder: Path) -> str:
     parts += [_verdicts(), ALL]
     for paper, experiments in found.items():
         rows = [row for saved in experiments for row in _rows(saved)]
-        notes = [
-            f"{saved.page}: {note}\n"
-            for saved in experiments
-            if (note := saved.one.about.get("earlier_setup"))
-        ]
+        notes = [f"{saved.page}: {note}\n" for saved in experiments for note in notes_of(saved.one)]
         table = _table(("claim", "test", "result", "visible", "seeds", "verdict"), rows)
         parts.append("\n".join([f"### {load_paper(paper).title}\n", *notes, table]))
     elsewhere = folder / "elsewhere.md"

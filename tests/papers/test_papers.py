@@ -185,7 +185,9 @@ def test_the_claims_about_terms_find_what_they_speak_of_at_every_scale():
     options = {"data": [planted], "seeds": [1, 2], "scales": [1.0, 10.0, 100.0], "epochs": 1}
     measured = measures["gradient-flow"]({**options, "profile": "sun-lu-planted"})
     rows, setup = measured.rows, measured.setup["all runs"]
-    assert setup["alignment"] == "dot:scale=1.0, dot:scale=10.0, dot:scale=100.0"
+    assert setup["alignment"] == ", ".join(
+        f"dot:scale={one}:start=none" for one in (1.0, 10.0, 100.0)
+    )
     assert setup["recipe"] == "standard:epochs=1"
     assert "seed" not in setup
     found = test_claims({"": rows}, load_paper("sun-lu").claims["gradient-flow-planted"])

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from heedful.papers.saved import read_reproduction
+from heedful.report.reproduction import notes_of
 from tools.claims import claims_page, main_figure, read_all
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -72,18 +74,18 @@ def test_main_claims_come_first_and_the_test_of_more_seeds_counts(tmp_path: Path
     assert [(row["test"], row["low"], row["bound"]) for row in rows] == [("x", 28.0, 10.0)]
 
 
-def test_an_experiment_that_was_run_before_its_setup_changed_says_so(tmp_path: Path):
-    saved(tmp_path, "zhou", "vat", [], earlier_setup="Made with other heads.")
+def test_an_experiment_says_that_its_setup_has_changed_since_and_what_was_left_out(tmp_path: Path):
+    saved(tmp_path, "zhou", "vat", [], earlier_setup="Made with other heads.", note="VAT only.")
     page = claims_page(tmp_path / "reproduced")
     assert "[zhou, vat](reproduced/zhou/vat/page.md): Made with other heads." in page
+    assert "[zhou, vat](reproduced/zhou/vat/page.md): VAT only." in page
 
 
 @pytest.mark.skipif(not DOCS.is_dir(), reason="docs are not part of an installed package")
 def test_the_pages_in_docs_say_so_too():
     noted = 0
     for path in DOCS.glob("reproduced/*/*/reproduction.json"):
-        note = json.loads(path.read_text(encoding="utf-8"))["about"].get("earlier_setup")
-        if note:
+        for note in notes_of(read_reproduction(path.parent)):
             noted += 1
             assert note in (path.parent / "page.md").read_text(encoding="utf-8"), path
     assert noted

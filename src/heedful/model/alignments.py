@@ -56,13 +56,14 @@ class Dot(Alignment):
     """Scaled dot product with a query: key · query / scale."""
 
     scale: float | None = None  # None: the square root of the key size
+    start: float | None = None  # a learned query starts from U(-start, start); None: N(0, 1)
 
     def __post_init__(self) -> None:
-        above(0, scale=self.scale)
+        above(0, scale=self.scale, start=self.start)
 
     def build(self, key_size: int, query_size: int | None = None) -> nn.Module:
         """The module."""
-        return DotScores(key_size, query_size, self.scale or math.sqrt(key_size))
+        return DotScores(key_size, query_size, self.scale or math.sqrt(key_size), self.start)
 
 
 class KeyScores(nn.Module, ABC):
@@ -121,13 +122,15 @@ class AdditiveScores(KeyScores):
 
 
 class DotScores(KeyScores):
-    """key · query / scale; a learned query starts as N(0, 1)."""
+    """key · query / scale; a learned query starts as N(0, 1), unless it is told otherwise."""
 
-    def __init__(self, key_size: int, query_size: int | None, scale: float) -> None:
+    def __init__(
+        self, key_size: int, query_size: int | None, scale: float, start: float | None = None
+    ) -> None:
         super().__init__()
         self.scale = scale
         self.query: nn.Module = (
-            LearnedQuery(key_size)
+            LearnedQuery(key_size, start)
             if query_size is None
             else nn.Linear(query_size, key_size, bias=False)
         )
@@ -149,9 +152,11 @@ class DotScores(KeyScores):
 class LearnedQuery(nn.Module):
     """One query for every text (Sun & Lu's V)."""
 
-    def __init__(self, key_size: int) -> None:
+    def __init__(self, key_size: int, start: float | None = None) -> None:
         super().__init__()
         self.vector = nn.Parameter(torch.randn(key_size))
+        if start is not None:
+            nn.init.uniform_(self.vector, -start, start)
 
     def forward(self, query: None) -> Float[Tensor, "1 keys"]:
         """The same vector, whatever the text."""

@@ -26,6 +26,7 @@ VISIBLE = (
     "*Visible* is the smallest difference that as many seeds would have found in four of five "
     "repetitions, at the spread seen here."
 )
+NOTES = ("earlier_setup", "note")  # of what a reproduction says about itself
 SETUP = "Every setting of the runs, seeds aside."
 SPEAK_FOR_THEMSELVES = ("data", "variant", "arm", "of")  # columns whose values need no name
 
@@ -67,7 +68,7 @@ def as_markdown(
     """The page as Markdown; pictures by the names of their files."""
     lines = [f"# {paper.title}", "", f"## {one.experiment}: {one.says}", ""]
     lines += [one.sentence, "", f"`{command}`", ""]
-    if note := one.about.get("earlier_setup"):
+    for note in notes_of(one):
         lines += [note, ""]
     lines += _about_the_work(one.about)
     for name, figure in pictures.items():
@@ -80,6 +81,11 @@ def as_markdown(
         said = " ".join(filter(None, [SETUP, one.about.get("setup_note")]))
         lines += ["### Setup", "", said, "", *_table(setup)]
     return "\n".join(lines) + "\n"
+
+
+def notes_of(one: Reproduction) -> list[str]:
+    """What a reader must know of the runs: a setup that has changed since, cells left out."""
+    return [one.about[name] for name in NOTES if name in one.about]
 
 
 def _about_the_work(about: Mapping[str, Any]) -> list[str]:
