@@ -163,7 +163,7 @@ def test_an_audit_ranks_them_with_ours(classifier, planted):
     told = {row["measure"]: row["comprehensiveness"] for row in result.evidence["measures"]}
     assert told["theirs"] == pytest.approx(told["integrated-gradients"], abs=1e-6)
     of_transformers = {Need.HELD_LAYERS, Need.LAYERS}
-    ours = {name for name in importances if not importances[name].needs & of_transformers}
+    ours = {name for name in importances.audited if not importances[name].needs & of_transformers}
     assert set(told) == {*ours, "theirs"}
     with pytest.raises(ConfigError, match=r"^every audit already ranks ablation: leave it out of"):
         heedful.audit(classifier, planted.test, measures=["ablation"])

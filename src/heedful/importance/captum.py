@@ -8,7 +8,7 @@ to what a layer makes of them.
 
 import copy
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, cast
@@ -85,33 +85,20 @@ class CaptumMeasure:
                 f"{self.name} attributes to the embedding layer, but heedful passes embeddings. "
                 "Use the same method without a layer, such as IntegratedGradients."
             )
-        attribute = getattr(made, "attribute", None)
-        if not callable(attribute):
-            raise ConfigError(
-                f"{self.name} should turn a forward function into an object with a method "
-                "`attribute`, as the classes of captum.attr do."
-            )
-        return attribute
+        return attribute_of(made, self.name)
 
     def _filled_in(
         self, attribute: Callable[..., Any], embedded: Float[Tensor, "batch tokens size"]
     ) -> dict[str, Any]:
         """The options, and what a method wants to be told that only the batch can tell."""
-        takes = inspect.signature(attribute).parameters
-        has_more = any(each.kind is inspect.Parameter.VAR_KEYWORD for each in takes.values())
-        for option in self.options:
-            if option not in takes and not has_more:
-                raise ConfigError(
-                    f"{self.name} has no option {option!r}.{nearest(option, takes)} "
-                    f"Known: {', '.join(name for name in takes if name not in OURS)}."
-                )
+        taken = takes(attribute, self.options, self.name)
         known: dict[str, Any] = {}
-        if "baselines" in takes and takes["baselines"].default is inspect.Parameter.empty:
+        if "baselines" in taken and taken["baselines"].default is inspect.Parameter.empty:
             known["baselines"] = torch.zeros_like(embedded)
-        if "feature_mask" in takes:
+        if "feature_mask" in taken:
             places = torch.arange(embedded.shape[1], device=embedded.device)
             known["feature_mask"] = places.view(1, -1, 1).expand_as(embedded).contiguous()
-        if "sliding_window_shapes" in takes:
+        if "sliding_window_shapes" in taken:
             known["sliding_window_shapes"] = (1, embedded.shape[2])
         return known | self.options
 
@@ -137,16 +124,45 @@ def from_captum(
     from_captum(captum.attr.IntegratedGradients, n_steps=50)
     from_captum(lambda forward: LayerIntegratedGradients(forward, forward.model.encoder), name="…")
     """
-    if taken := sorted(set(options) & set(OURS)):
-        raise ConfigError(f"{', '.join(taken)}: heedful sets these itself. Leave them out.")
     if of not in ("logits", "probabilities"):
         raise ConfigError(f"of should be logits or probabilities, not {of!r}.")
-    make = _maker(method)
-    return CaptumMeasure(make, name or f"captum-{_usual_name(method)}", of, options, seed)
+    make = made_of(method, options)
+    return CaptumMeasure(make, name or f"captum-{usual_name(method)}", of, options, seed)
 
 
-def _maker(method: object) -> Callable[[nn.Module], Any]:
-    """Whatever makes an object of a forward function; an object is copied and gets another."""
+def attribute_of(made: object, name: str) -> Callable[..., Any]:
+    """The method that attributes, of what was made of a forward function."""
+    attribute = getattr(made, "attribute", None)
+    if not callable(attribute):
+        raise ConfigError(
+            f"{name} should turn a forward function into an object with a method `attribute`, as "
+            "the classes of captum.attr do."
+        )
+    return cast(Callable[..., Any], attribute)
+
+
+def takes(
+    attribute: Callable[..., Any], options: Mapping[str, object], name: str
+) -> Mapping[str, inspect.Parameter]:
+    """What it can be told; an option that is none of this is refused."""
+    found = inspect.signature(attribute).parameters
+    has_more = any(each.kind is inspect.Parameter.VAR_KEYWORD for each in found.values())
+    for option in options:
+        if option not in found and not has_more:
+            raise ConfigError(
+                f"{name} has no option {option!r}.{nearest(option, found)} "
+                f"Known: {', '.join(one for one in found if one not in OURS)}."
+            )
+    return found
+
+
+def made_of(method: object, options: Mapping[str, object]) -> Callable[..., Any]:
+    """Whatever makes an object of a forward function; an object is copied and gets another.
+
+    Options that heedful sets itself are refused.
+    """
+    if taken := sorted(set(options) & set(OURS)):
+        raise ConfigError(f"{', '.join(taken)}: heedful sets these itself. Leave them out.")
     attributes = callable(getattr(method, "attribute", None))
     is_object = attributes and not inspect.isclass(method)
     if is_object and callable(getattr(method, "forward_func", None)):
@@ -158,10 +174,10 @@ def _maker(method: object) -> Callable[[nn.Module], Any]:
             f"{method!r:.80} is not a Captum method. Give a class of captum.attr, an object of "
             "one, or a function that makes one from a forward function."
         )
-    return cast(Callable[[nn.Module], Any], method)
+    return cast(Callable[..., Any], method)
 
 
-def _usual_name(method: object) -> str:
+def usual_name(method: object) -> str:
     """From the class or the function."""
     named = method if inspect.isclass(method) or inspect.isfunction(method) else type(method)
     if named.__name__ in ("<lambda>", "partial"):
@@ -169,7 +185,7 @@ def _usual_name(method: object) -> str:
     return kebab(named.__name__)
 
 
-def _with_forward(method: object, forward: nn.Module) -> object:
+def _with_forward(method: object, forward: Callable[..., Any]) -> object:
     """The same method, its options kept, asked of another forward function."""
     other = copy.copy(method)
     for name in ("forward_func", "model"):  # methods that hook modules keep it twice
