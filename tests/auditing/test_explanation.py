@@ -109,7 +109,7 @@ def test_what_cannot_be_explained_is_refused_in_a_sentence(pair):
         heedful.explain({}, TEXT)
     with pytest.raises(ConfigError, match=LACKS_INSIDE):
         heedful.explain(pair, TEXT, ["contribution"])
-    with pytest.raises(ConfigError, match=r"^your own functions .* through .*by_deletion"):
+    with pytest.raises(ConfigError, match=r"^your own functions .* through .*from_captum"):
         heedful.explain(pair, TEXT, [lambda model, batch, target: None])
     with pytest.raises(DataError, match="contains no words"):
         heedful.explain(pair, "  ")

@@ -95,7 +95,7 @@ def _with_named(subject: Subject, measures: Sequence[Measure] | None) -> tuple[S
             raise ConfigError(
                 "your own functions (model, batch, target) need a fitted heedful.Classifier; for "
                 "this model, give measures by name, one of heedful.importance.Importance, or a "
-                "Captum method through heedful.importance.from_captum_by_deletion. Available: "
+                "Captum method through heedful.importance.from_captum. Available: "
                 f"{', '.join(subject.measures)}."
             )
     return subject, names

@@ -18,8 +18,18 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from heedful.errors import ConfigError, nearest
-from heedful.importance.base import kebab
-from heedful.importance.seen import Of, Target, TokenScores, gradients_in_eval
+from heedful.importance.base import Importance, kebab
+from heedful.importance.inside import Inside
+from heedful.importance.seen import (
+    Need,
+    Of,
+    Part,
+    PositionScores,
+    Seen,
+    Target,
+    TokenScores,
+    gradients_in_eval,
+)
 from heedful.model.classifier import AttentionClassifier
 from heedful.text.batching import Batch
 
@@ -30,37 +40,54 @@ OURS = ("inputs", "target", "additional_forward_args")
 class FromEmbedded(nn.Module):
     """The forward pass that a method sees: embeddings in, logits or probabilities out."""
 
-    def __init__(self, model: AttentionClassifier, of: Of) -> None:
+    def __init__(self, model: AttentionClassifier, output: Of) -> None:
         super().__init__()
         self.model = model
-        self.of = of
+        self.output = output
 
     def forward(
         self, embedded: Float[Tensor, "batch tokens size"], is_token: Bool[Tensor, "batch tokens"]
     ) -> Float[Tensor, "batch classes"]:
         """Everything after the embedding."""
         logits = self.model.read(embedded, is_token).logits
-        return logits if self.of == "logits" else logits.softmax(dim=-1)
+        return logits if self.output == "logits" else logits.softmax(dim=-1)
 
 
 @dataclass(frozen=True)
-class CaptumMeasure:
+class CaptumMeasure(Importance):
     """A method of Captum with its options, as a measure of importance.
 
     importance_t = sum over the vector at t of what the method attributes to its components
 
     Methods that take features away (ablation, Shapley values, LIME) take words as wholes: the value
-    of a word is then its own, not a sum.
+    of a word is then its own, not a sum. Of a Transformer it is gradients alone: a word's score is
+    the sum over its pieces.
     """
 
-    method: Callable[[nn.Module], Any]
+    needs = frozenset({Need.EMBEDDINGS, Need.OTHER_EMBEDDINGS})
+    method: Callable[..., Any]
     name: str
-    of: Of = "logits"
+    output: Of = "logits"
     options: dict[str, Any] = field(default_factory=dict)
     seed: int = 0
 
-    def __call__(self, model: AttentionClassifier, batch: Batch, target: Target) -> TokenScores:
+    def of(self, seen: Seen) -> TokenScores:
         """The scores; see the class."""
+        if isinstance(seen, Inside):
+            return self._of_classifier(seen.model, seen.batch, seen.target)
+        return seen.by_parts(self._of_part)
+
+    def _of_part(self, part: Part) -> PositionScores:
+        from heedful.importance.captum_of_parts import attributed
+
+        place = part.is_word.device
+        with torch.random.fork_rng([place] if place.type == "cuda" else []):
+            torch.manual_seed(self.seed)
+            return attributed(part, self.method, self.name, self.output, self.options)
+
+    def _of_classifier(
+        self, model: AttentionClassifier, batch: Batch, target: Target
+    ) -> TokenScores:
         place = batch.is_token.device
         others = [place] if place.type == "cuda" else []
         # Methods that draw take PyTorch's own generator: the same draws every time, and nobody
@@ -68,7 +95,7 @@ class CaptumMeasure:
         with gradients_in_eval(model), torch.random.fork_rng(others):
             torch.manual_seed(self.seed)
             embedded = model.embed(batch).detach().requires_grad_()
-            attribute = self._attribute(FromEmbedded(model, self.of))
+            attribute = self._attribute(FromEmbedded(model, self.output))
             options = self._filled_in(attribute, embedded)
             found = attribute(
                 embedded, target=target, additional_forward_args=(batch.is_token,), **options
