@@ -6,19 +6,25 @@ which is then copied and given ours. It attributes to embeddings or, if it is a 
 to what a layer makes of them.
 """
 
-import copy
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from heedful.errors import ConfigError, nearest
-from heedful.importance.base import Importance, kebab
+from heedful.errors import ConfigError
+from heedful.importance.base import Importance
+from heedful.importance.captum_methods import (
+    WORDS_AS_WHOLES,
+    attribute_of,
+    made_of,
+    takes,
+    usual_name,
+)
+from heedful.importance.captum_of_parts import attributed
 from heedful.importance.inside import Inside
 from heedful.importance.seen import (
     Need,
@@ -32,9 +38,6 @@ from heedful.importance.seen import (
 )
 from heedful.model.classifier import AttentionClassifier
 from heedful.text.batching import Batch
-
-WORDS_AS_WHOLES = ("feature_mask", "sliding_window_shapes")
-OURS = ("inputs", "target", "additional_forward_args")
 
 
 class FromEmbedded(nn.Module):
@@ -78,8 +81,6 @@ class CaptumMeasure(Importance):
         return seen.by_parts(self._of_part)
 
     def _of_part(self, part: Part) -> PositionScores:
-        from heedful.importance.captum_of_parts import attributed
-
         place = part.is_word.device
         with torch.random.fork_rng([place] if place.type == "cuda" else []):
             torch.manual_seed(self.seed)
@@ -155,67 +156,3 @@ def from_captum(
         raise ConfigError(f"of should be logits or probabilities, not {of!r}.")
     make = made_of(method, options)
     return CaptumMeasure(make, name or f"captum-{usual_name(method)}", of, options, seed)
-
-
-def attribute_of(made: object, name: str) -> Callable[..., Any]:
-    """The method that attributes, of what was made of a forward function."""
-    attribute = getattr(made, "attribute", None)
-    if not callable(attribute):
-        raise ConfigError(
-            f"{name} should turn a forward function into an object with a method `attribute`, as "
-            "the classes of captum.attr do."
-        )
-    return cast(Callable[..., Any], attribute)
-
-
-def takes(
-    attribute: Callable[..., Any], options: Mapping[str, object], name: str
-) -> Mapping[str, inspect.Parameter]:
-    """What it can be told; an option that is none of this is refused."""
-    found = inspect.signature(attribute).parameters
-    has_more = any(each.kind is inspect.Parameter.VAR_KEYWORD for each in found.values())
-    for option in options:
-        if option not in found and not has_more:
-            raise ConfigError(
-                f"{name} has no option {option!r}.{nearest(option, found)} "
-                f"Known: {', '.join(one for one in found if one not in OURS)}."
-            )
-    return found
-
-
-def made_of(method: object, options: Mapping[str, object]) -> Callable[..., Any]:
-    """Whatever makes an object of a forward function; an object is copied and gets another.
-
-    Options that heedful sets itself are refused.
-    """
-    if taken := sorted(set(options) & set(OURS)):
-        raise ConfigError(f"{', '.join(taken)}: heedful sets these itself. Leave them out.")
-    attributes = callable(getattr(method, "attribute", None))
-    is_object = attributes and not inspect.isclass(method)
-    if is_object and callable(getattr(method, "forward_func", None)):
-        return partial(_with_forward, method)
-    is_class = attributes and inspect.isclass(method)
-    is_function = callable(method) and not attributes and not isinstance(method, type | nn.Module)
-    if not (is_class or is_function):
-        raise ConfigError(
-            f"{method!r:.80} is not a Captum method. Give a class of captum.attr, an object of "
-            "one, or a function that makes one from a forward function."
-        )
-    return cast(Callable[..., Any], method)
-
-
-def usual_name(method: object) -> str:
-    """From the class or the function."""
-    named = method if inspect.isclass(method) or inspect.isfunction(method) else type(method)
-    if named.__name__ in ("<lambda>", "partial"):
-        raise ConfigError(f"{method!r:.80} has no descriptive name: give one as `name`.")
-    return kebab(named.__name__)
-
-
-def _with_forward(method: object, forward: Callable[..., Any]) -> object:
-    """The same method, its options kept, asked of another forward function."""
-    other = copy.copy(method)
-    for name in ("forward_func", "model"):  # methods that hook modules keep it twice
-        if name in vars(method):
-            setattr(other, name, forward)
-    return other

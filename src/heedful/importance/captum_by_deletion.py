@@ -16,7 +16,7 @@ from torch import Tensor
 
 from heedful.errors import ConfigError
 from heedful.importance.base import Importance, seed_of
-from heedful.importance.captum import attribute_of, made_of, takes, usual_name
+from heedful.importance.captum_methods import attribute_of, made_of, takes, usual_name
 from heedful.importance.seen import Need, Seen, TokenScores
 
 Presence = Float[Tensor, "variants words"]

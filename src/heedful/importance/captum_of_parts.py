@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from heedful.errors import ConfigError
-from heedful.importance.captum import WORDS_AS_WHOLES, attribute_of, takes
+from heedful.importance.captum_methods import WORDS_AS_WHOLES, attribute_of, takes
 from heedful.importance.seen import Of, Part, Pass, PositionScores, Vectors
 
 
