@@ -1,5 +1,6 @@
 """`heedful.explain` of whatever can be audited."""
 
+import captum.attr
 import numpy as np
 import pytest
 import transformers
@@ -7,6 +8,7 @@ import transformers
 import heedful
 from heedful.auditing.subjects.function import PlainSubject
 from heedful.errors import ConfigError, DataError, RunError
+from heedful.importance import from_captum_by_deletion
 from heedful.report import explanation_page
 from heedful.training.trained import WordWeights
 from tests.auditing.subjects.test_modules import Wrapped
@@ -107,10 +109,17 @@ def test_what_cannot_be_explained_is_refused_in_a_sentence(pair):
         heedful.explain({}, TEXT)
     with pytest.raises(ConfigError, match=LACKS_INSIDE):
         heedful.explain(pair, TEXT, ["contribution"])
-    with pytest.raises(ConfigError, match=r"^your own measures need a fitted"):
+    with pytest.raises(ConfigError, match=r"^your own functions .* through .*from_captum"):
         heedful.explain(pair, TEXT, [lambda model, batch, target: None])
     with pytest.raises(DataError, match="contains no words"):
         heedful.explain(pair, "  ")
+
+
+def test_a_measure_of_ones_own_is_taken_beside_names(pair):
+    theirs = from_captum_by_deletion(captum.attr.FeatureAblation, name="theirs")
+    scores = heedful.explain(pair, TEXT, ["attention", theirs, "leave-one-out"]).scores
+    assert list(scores) == ["attention", "theirs", "leave-one-out"]
+    np.testing.assert_allclose(scores["theirs"], scores["leave-one-out"], atol=1e-6)
 
 
 def test_a_hugging_face_model_is_shown_by_an_audit_of_the_same_reading(pair):

@@ -1,19 +1,25 @@
 """Captum's methods as measures: equal to ours where we have the same, refused in sentences."""
 
 from functools import partial
+from itertools import permutations
 
 import captum.attr
+import numpy as np
 import pytest
 import torch
 
 import heedful
 from heedful.auditing.questions import AuditSettings
+from heedful.auditing.subjects.huggingface.model import TransformerModel
+from heedful.auditing.subjects.huggingface.subject import subject_of
 from heedful.errors import ConfigError
 from heedful.importance import Need, from_captum, importances
 from heedful.importance.attention import attention, attention_score
 from heedful.importance.base import ready
 from heedful.importance.gradients import IntegratedGradients
+from heedful.readouts import readouts
 from tests.importance.models import a_batch, a_model, predicted
+from tests.readouts.tiny import tiny_model, tiny_tokenizer
 
 METHODS = [
     "IntegratedGradients", "InputXGradient", "Saliency", "DeepLift", "GradientShap", "Occlusion",
@@ -163,7 +169,103 @@ def test_an_audit_ranks_them_with_ours(classifier, planted):
     told = {row["measure"]: row["comprehensiveness"] for row in result.evidence["measures"]}
     assert told["theirs"] == pytest.approx(told["integrated-gradients"], abs=1e-6)
     of_transformers = {Need.HELD_LAYERS, Need.LAYERS}
-    ours = {name for name in importances if not importances[name].needs & of_transformers}
+    ours = {name for name in importances.audited if not importances[name].needs & of_transformers}
     assert set(told) == {*ours, "theirs"}
     with pytest.raises(ConfigError, match=r"^every audit already ranks ablation: leave it out of"):
         heedful.audit(classifier, planted.test, measures=["ablation"])
+
+
+@pytest.fixture(scope="module", params=["Bert", "GPT2"])
+def transformer(request):
+    model = TransformerModel(tiny_model(request.param), tiny_tokenizer())
+    return subject_of(model, readouts.make("last-cls"), ("bad", "good"))
+
+
+TEXTS = ["a good unhappily old film", "bad", "a zebra is new . a film is happily old", ""]
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        (from_captum(captum.attr.IntegratedGradients, n_steps=20), "integrated-gradients"),
+        (from_captum(captum.attr.InputXGradient), "gradient-x-input"),
+        (
+            from_captum(captum.attr.IntegratedGradients, n_steps=20, internal_batch_size=12),
+            "integrated-gradients",
+        ),
+    ],
+)
+def test_gradients_of_a_transformer_are_ours_too(transformer, theirs, ours):
+    reading = transformer.read(TEXTS)
+    with_theirs = transformer.with_measures([theirs])
+    found, expected = (
+        one.importance(reading, name)
+        for one, name in ((with_theirs, theirs.name), (transformer, ours))
+    )
+    assert np.abs(expected).max() > 1e-3
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    assert all(numbers.grad is None for numbers in transformer.model.model.parameters())
+
+
+def test_every_document_of_a_transformer_is_read_with_its_own_noise(transformer):
+    """Methods that repeat each document in turn, and not all of them again and again."""
+    by_noise = from_captum(
+        lambda forward: captum.attr.NoiseTunnel(captum.attr.InputXGradient(forward)),
+        name="smooth", nt_type="smoothgrad", nt_samples=3, stdevs=1e-6,
+    )  # fmt: skip
+    reading = transformer.read(TEXTS)
+    found = transformer.with_measures([by_noise]).importance(reading, "smooth")
+    expected = transformer.importance(reading, "gradient-x-input")
+    np.testing.assert_allclose(found, expected, atol=1e-3 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("method", ["Saliency", "GradientShap"])
+def test_other_gradients_of_a_transformer_have_scores_for_words_alone(transformer, method):
+    measure = from_captum(getattr(captum.attr, method), name="theirs")
+    reading = transformer.read(TEXTS)
+    found = transformer.with_measures([measure]).importance(reading, "theirs")
+    assert np.isfinite(found).all()
+    assert (found[~reading.is_token] == 0).all()
+    assert (found[reading.is_token] != 0).all()
+
+
+def test_of_probabilities_in_a_transformer(transformer):
+    reading, kind = transformer.read(TEXTS[:1]), captum.attr.InputXGradient
+    logits, probabilities, other = (
+        transformer.with_measures([one]).importance(reading, one.name, target)
+        for one, target in (
+            (from_captum(kind), None),
+            (from_captum(kind, of="probabilities"), None),
+            (from_captum(kind, of="probabilities"), 1 - reading.prediction),
+        )
+    )
+    np.testing.assert_allclose(other, -probabilities, atol=1e-6)  # two classes
+    assert not np.allclose(logits, probabilities)
+
+
+@pytest.mark.parametrize(
+    ("theirs", "sentence"),
+    [
+        (from_captum(captum.attr.KernelShap), "from_captum_by_deletion, which deletes whole words"),
+        (from_captum(captum.attr.DeepLift), "hooks modules or looks at a layer"),
+        (
+            from_captum(captum.attr.IntegratedGradients, return_convergence_delta=True),
+            "it returned tuple",
+        ),
+    ],
+)
+def test_what_a_transformer_has_not_is_refused_with_what_works(transformer, theirs, sentence):
+    with pytest.raises(ConfigError) as error:
+        transformer.with_measures([theirs]).importance(transformer.read(TEXTS), theirs.name)
+    assert sentence in str(error.value)
+
+
+def test_an_audit_of_a_transformer_ranks_them_with_ours(transformer):
+    theirs = from_captum(captum.attr.InputXGradient, name="theirs")
+    pair = (transformer.model.model, tiny_tokenizer())
+    texts = [" ".join(words) for words in permutations(("a", "good", "bad", "film"))]
+    result = heedful.audit(pair, texts, asked=["telling"], measures=[theirs])
+    told = {row["measure"]: row for row in result.evidence["measures"]}
+    ours = told["gradient-x-input"]["comprehensiveness"]
+    assert told["theirs"]["comprehensiveness"] == pytest.approx(ours, abs=1e-6)
+    assert told["theirs"]["verdict"] in ("may", "not-safe", "may-not")

@@ -17,7 +17,7 @@ from heedful.auditing.subjects.base import Subject
 from heedful.auditing.subjects.modules.adapter import ModuleAdapter
 from heedful.auditing.subjects.modules.subject import ModuleSubject
 from heedful.errors import ConfigError, DataError
-from heedful.importance.base import Measure
+from heedful.importance.base import Importance, Measure
 from heedful.importance.explanation import (
     NO_WORDS,
     USUAL_MEASURES,
@@ -31,7 +31,7 @@ def explain_with(
     subject: Subject, text: str, measures: Sequence[Measure] | None = None
 ) -> Explanation:
     """Explain the class that a subject gives a text; by default with the usual measures it has."""
-    names = _names(subject, measures)
+    subject, names = _with_named(subject, measures)
     reading = subject.read([text])
     offsets = reading.offsets[0]
     if not len(offsets):
@@ -76,16 +76,26 @@ def subject_of_any(given: object, tokenizer: object = None, readout: str = "last
     )
 
 
-def _names(subject: Subject, measures: Sequence[Measure] | None) -> list[str]:
-    """The measures that are wanted; one that the subject has not is refused."""
+def _with_named(subject: Subject, measures: Sequence[Measure] | None) -> tuple[Subject, list[str]]:
+    """The subject with the measures that are wanted, and their names.
+
+    A function (model, batch, target) is refused.
+    """
     if measures is None:
-        return [measure for measure in USUAL_MEASURES if measure in subject.measures]
+        return subject, [name for name in USUAL_MEASURES if name in subject.measures]
     names = []
     for measure in measures:
-        if not isinstance(measure, str):
+        if isinstance(measure, str):
+            names.append(measure)
+        elif isinstance(measure, Importance):
+            before = subject.further
+            subject = subject.with_measures([measure])
+            names += [name for name in subject.further if name not in before]
+        else:
             raise ConfigError(
-                "your own measures need a fitted heedful.Classifier; for this model, give measures "
-                f"by name. Available: {', '.join(subject.measures)}."
+                "your own functions (model, batch, target) need a fitted heedful.Classifier; for "
+                "this model, give measures by name, one of heedful.importance.Importance, or a "
+                "Captum method through heedful.importance.from_captum. Available: "
+                f"{', '.join(subject.measures)}."
             )
-        names.append(measure)
-    return names
+    return subject, names

@@ -171,7 +171,9 @@ class PreparedAudit:
     def _asked(self) -> dict[str, Any]:
         """What is audited and how: an interrupted audit is continued only with the same."""
         said = [(d.text, d.label, d.rationale) for d in self.chosen.documents]
-        given = {name: one.digest for name, one in self.subject.further.items() if one.digest}
+        further = self.subject.further
+        given = {name: one.digest for name, one in further.items() if one.digest}
+        measures = [name for name in further if name not in given]
         digest = hashlib.sha256(repr(said).encode("utf-8", "surrogatepass")).hexdigest()
         return {
             **self.subject.identity,
@@ -185,6 +187,7 @@ class PreparedAudit:
             "masked_judge": self.twins.judge is not None,
             **plain(asdict(self.plan.settings)),
             **({GIVEN: given} if given else {}),
+            **({"measures": measures} if measures else {}),
         }
 
     def _request(self, watcher: AuditWatcher | None, is_written: bool = False) -> AuditOptions:

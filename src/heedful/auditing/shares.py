@@ -41,6 +41,7 @@ class Source:
     attributions: tuple[str, ...] = ()
     device: str = "cpu"
     precision: Precision = "auto"
+    measures: tuple[str, ...] = ()  # further ones
 
 
 def number_of_shares(documents: int, workers: int) -> int:
@@ -105,7 +106,7 @@ def measure_one_share(
     place = folder.parent.parent
     trained = Trained.load(source.run, source.device)
     asked = prepare_audit(
-        ClassifierSubject(trained, precision=source.precision),
+        ClassifierSubject(trained, precision=source.precision).with_measures(source.measures),
         documents,
         plan,
         about={"judge": source.judge_said},

@@ -102,6 +102,13 @@ def audit(
     heads: Annotated[
         bool, typer.Option("--heads", help="With hf: also rank every head of every layer.")
     ] = False,
+    measure: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Also rank and judge this importance measure, one that is not ranked anyway, such "
+            "as kernel-shap (heedful list importances); may be repeated."
+        ),
+    ] = None,
     attributions: Annotated[
         list[Path] | None,
         typer.Option(
@@ -136,7 +143,7 @@ def audit(
     """
     from dataclasses import replace
 
-    from heedful.auditing.given_scores import GivenScores
+    from heedful.auditing.given_scores import JUDGED_BY, GivenScores
     from heedful.auditing.next_step import COMMANDS, healing_commands, training_commands
     from heedful.auditing.questions import AuditSettings
     from heedful.auditing.results import Audit
@@ -152,6 +159,7 @@ def audit(
     from heedful.cli.workers import Shared, judge_place
     from heedful.config import at_least, check, seconds_in
     from heedful.errors import UsageError
+    from heedful.importance.base import ready
     from heedful.model.hub import HF
     from heedful.model.precision import Precision
     from heedful.training.recipe import recipes
@@ -165,12 +173,16 @@ def audit(
     seconds = None if budget is None else seconds_in(budget)
     given = GivenScores.read(list(map(str, attributions or [])) or None)
     given.check_asked(ask)
+    measures = tuple(ready(measure or []))  # a wrong name is said before anything is loaded
+    if measures and ask is not None and JUDGED_BY not in ask:
+        raise UsageError(f"--measure is judged by the question {JUDGED_BY}: add --ask {JUDGED_BY}.")
     source = transformer_source(run, template, label_words, long_texts)
     shared = Shared.checked(
         on, workers, address, output, budget,
         Source(
             str(Path(run).absolute()), judge_place(judge), judge,
             tuple(str(path.absolute()) for path in attributions or ()), device, exactness,
+            measures,
         ),
     )  # fmt: skip
     if source is not None:
@@ -186,7 +198,7 @@ def audit(
             documents_to_audit(data, text, label, data_dir), documents, seconds, fail_on, resume,
             deep, _texts_in(train_data, deep, text, label, data_dir),
             () if source.prompt is not None else
-            healing_commands(source.name, data, {"text": text, "label": label}), given,
+            healing_commands(source.name, data, {"text": text, "label": label}), given, measures,
         )  # fmt: skip
         return
     if readout is not None or heads:
@@ -208,7 +220,7 @@ def audit(
     elif train_data is not None or cores is not None or memory is not None:
         raise UsageError(f"{NEEDS_DEEP}.")
     prepared = prepare_audit(
-        ClassifierSubject(trained, precision=exactness),
+        ClassifierSubject(trained, precision=exactness).with_measures(measures),
         found,
         plan,
         about={

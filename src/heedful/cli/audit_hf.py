@@ -1,6 +1,6 @@
 """`heedful audit hf:…`: which reading of a Hugging Face classifier's attention may be shown?"""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,6 +50,7 @@ def audit_transformer(
     judge_texts: list[str] | None,
     commands: tuple[str, ...],
     given: "GivenScores",
+    measures: Sequence[str],
 ) -> None:
     """Audit every reading of one model on the same documents, and say which may be shown."""
     from heedful.auditing.next_step import COMMANDS
@@ -75,6 +76,7 @@ def audit_transformer(
     if given.names and not wanted:
         wanted = [USUAL_READOUT]  # the question is about the scores
     subjects, notes = subjects_of(loaded, wanted)
+    subjects = {name: one.with_measures(measures) for name, one in subjects.items()}
     if not quiet:
         for sentence in [note, *notes]:
             if sentence:

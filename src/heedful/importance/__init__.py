@@ -10,9 +10,18 @@ from pkgutil import iter_modules
 
 from heedful.importance.base import Importance, importances, predicted
 from heedful.importance.captum import from_captum
+from heedful.importance.captum_by_deletion import from_captum_by_deletion
 from heedful.importance.seen import Need, Seen
 
 for _module in iter_modules(__path__, prefix=f"{__name__}."):
     import_module(_module.name)
 
-__all__ = ["Importance", "Need", "Seen", "from_captum", "importances", "predicted"]
+__all__ = [
+    "Importance",
+    "Need",
+    "Seen",
+    "from_captum",
+    "from_captum_by_deletion",
+    "importances",
+    "predicted",
+]

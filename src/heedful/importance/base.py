@@ -10,13 +10,14 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Protocol, cast, runtime_checkable
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from heedful.errors import ConfigError
+from heedful.errors import ConfigError, missing_packages_named
 from heedful.importance.inside import Inside
 from heedful.importance.seen import Need, Seen, Target, TokenScores
 from heedful.model.classifier import AttentionClassifier
@@ -34,6 +35,7 @@ class Importance(ABC):
     is_signed: bool = True  # whether it says which side a word is on
     notes: Sequence[str] = ()  # what a reader of its numbers should know, in sentences
     digest: str = ""  # changes with its numbers, where they are given and not computed
+    package: str = ""  # of an extra that it needs; imported when it is used
 
     @abstractmethod
     def of(self, seen: Seen) -> TokenScores:
@@ -106,6 +108,10 @@ class Importances(AuditedRegistry[Importance]):
 
         return made
 
+    def has(self, measure: object) -> bool:
+        """Whether a ready measure is one of these: its name then says all about it."""
+        return any(measure is member or type(measure) is member for member in self.values())
+
 
 importances = Importances("importance measure")
 
@@ -128,6 +134,9 @@ def ready(measures: Iterable[object]) -> dict[str, Importance]:
     for given in measures:
         measure = importances.make(given) if isinstance(given, str) else _checked(given)
         name = given if isinstance(given, str) else _name_of(measure)
+        if measure.package:  # said before anything is measured
+            with missing_packages_named(name):
+                import_module(measure.package)
         if name in found:
             raise ConfigError(f"two measures are called {name!r}: give one of them another name.")
         found[name] = measure
@@ -148,7 +157,7 @@ def _checked(given: object) -> Importance:
 
 def _name_of(given: Importance) -> str:
     """What a measure is registered as, its own name, or that of the function."""
-    if any(given is member or type(given) is member for member in importances.values()):
+    if importances.has(given):
         return importances.spec(given)
     measure = given.function if isinstance(given, FunctionMeasure) else given
     if isinstance(measure, Named):
@@ -165,3 +174,8 @@ def predicted(model: AttentionClassifier, batch: Batch) -> Target:
     """The class that the model gives each document: the usual target of an explanation."""
     with torch.no_grad():
         return model(batch).logits.argmax(dim=-1)
+
+
+def seed_of(seed: int, identifier: int) -> int:
+    """The seed of a document's own draws: its neighbours change nothing."""
+    return (seed * 1_000_003 + identifier) % 2**63

@@ -6,61 +6,89 @@ which is then copied and given ours. It attributes to embeddings or, if it is a 
 to what a layer makes of them.
 """
 
-import copy
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from heedful.errors import ConfigError, nearest
-from heedful.importance.base import kebab
-from heedful.importance.seen import Of, Target, TokenScores, gradients_in_eval
+from heedful.errors import ConfigError
+from heedful.importance.base import Importance
+from heedful.importance.captum_methods import (
+    WORDS_AS_WHOLES,
+    attribute_of,
+    made_of,
+    takes,
+    usual_name,
+)
+from heedful.importance.captum_of_parts import attributed
+from heedful.importance.inside import Inside
+from heedful.importance.seen import (
+    Need,
+    Of,
+    Part,
+    PositionScores,
+    Seen,
+    Target,
+    TokenScores,
+    gradients_in_eval,
+)
 from heedful.model.classifier import AttentionClassifier
 from heedful.text.batching import Batch
-
-WORDS_AS_WHOLES = ("feature_mask", "sliding_window_shapes")
-OURS = ("inputs", "target", "additional_forward_args")
 
 
 class FromEmbedded(nn.Module):
     """The forward pass that a method sees: embeddings in, logits or probabilities out."""
 
-    def __init__(self, model: AttentionClassifier, of: Of) -> None:
+    def __init__(self, model: AttentionClassifier, output: Of) -> None:
         super().__init__()
         self.model = model
-        self.of = of
+        self.output = output
 
     def forward(
         self, embedded: Float[Tensor, "batch tokens size"], is_token: Bool[Tensor, "batch tokens"]
     ) -> Float[Tensor, "batch classes"]:
         """Everything after the embedding."""
         logits = self.model.read(embedded, is_token).logits
-        return logits if self.of == "logits" else logits.softmax(dim=-1)
+        return logits if self.output == "logits" else logits.softmax(dim=-1)
 
 
 @dataclass(frozen=True)
-class CaptumMeasure:
+class CaptumMeasure(Importance):
     """A method of Captum with its options, as a measure of importance.
 
     importance_t = sum over the vector at t of what the method attributes to its components
 
     Methods that take features away (ablation, Shapley values, LIME) take words as wholes: the value
-    of a word is then its own, not a sum.
+    of a word is then its own, not a sum. Of a Transformer it is gradients alone: a word's score is
+    the sum over its pieces.
     """
 
-    method: Callable[[nn.Module], Any]
+    needs = frozenset({Need.EMBEDDINGS, Need.OTHER_EMBEDDINGS})
+    method: Callable[..., Any]
     name: str
-    of: Of = "logits"
+    output: Of = "logits"
     options: dict[str, Any] = field(default_factory=dict)
     seed: int = 0
 
-    def __call__(self, model: AttentionClassifier, batch: Batch, target: Target) -> TokenScores:
+    def of(self, seen: Seen) -> TokenScores:
         """The scores; see the class."""
+        if isinstance(seen, Inside):
+            return self._of_classifier(seen.model, seen.batch, seen.target)
+        return seen.by_parts(self._of_part)
+
+    def _of_part(self, part: Part) -> PositionScores:
+        place = part.is_word.device
+        with torch.random.fork_rng([place] if place.type == "cuda" else []):
+            torch.manual_seed(self.seed)
+            return attributed(part, self.method, self.name, self.output, self.options)
+
+    def _of_classifier(
+        self, model: AttentionClassifier, batch: Batch, target: Target
+    ) -> TokenScores:
         place = batch.is_token.device
         others = [place] if place.type == "cuda" else []
         # Methods that draw take PyTorch's own generator: the same draws every time, and nobody
@@ -68,7 +96,7 @@ class CaptumMeasure:
         with gradients_in_eval(model), torch.random.fork_rng(others):
             torch.manual_seed(self.seed)
             embedded = model.embed(batch).detach().requires_grad_()
-            attribute = self._attribute(FromEmbedded(model, self.of))
+            attribute = self._attribute(FromEmbedded(model, self.output))
             options = self._filled_in(attribute, embedded)
             found = attribute(
                 embedded, target=target, additional_forward_args=(batch.is_token,), **options
@@ -85,33 +113,20 @@ class CaptumMeasure:
                 f"{self.name} attributes to the embedding layer, but heedful passes embeddings. "
                 "Use the same method without a layer, such as IntegratedGradients."
             )
-        attribute = getattr(made, "attribute", None)
-        if not callable(attribute):
-            raise ConfigError(
-                f"{self.name} should turn a forward function into an object with a method "
-                "`attribute`, as the classes of captum.attr do."
-            )
-        return attribute
+        return attribute_of(made, self.name)
 
     def _filled_in(
         self, attribute: Callable[..., Any], embedded: Float[Tensor, "batch tokens size"]
     ) -> dict[str, Any]:
         """The options, and what a method wants to be told that only the batch can tell."""
-        takes = inspect.signature(attribute).parameters
-        has_more = any(each.kind is inspect.Parameter.VAR_KEYWORD for each in takes.values())
-        for option in self.options:
-            if option not in takes and not has_more:
-                raise ConfigError(
-                    f"{self.name} has no option {option!r}.{nearest(option, takes)} "
-                    f"Known: {', '.join(name for name in takes if name not in OURS)}."
-                )
+        taken = takes(attribute, self.options, self.name)
         known: dict[str, Any] = {}
-        if "baselines" in takes and takes["baselines"].default is inspect.Parameter.empty:
+        if "baselines" in taken and taken["baselines"].default is inspect.Parameter.empty:
             known["baselines"] = torch.zeros_like(embedded)
-        if "feature_mask" in takes:
+        if "feature_mask" in taken:
             places = torch.arange(embedded.shape[1], device=embedded.device)
             known["feature_mask"] = places.view(1, -1, 1).expand_as(embedded).contiguous()
-        if "sliding_window_shapes" in takes:
+        if "sliding_window_shapes" in taken:
             known["sliding_window_shapes"] = (1, embedded.shape[2])
         return known | self.options
 
@@ -137,42 +152,7 @@ def from_captum(
     from_captum(captum.attr.IntegratedGradients, n_steps=50)
     from_captum(lambda forward: LayerIntegratedGradients(forward, forward.model.encoder), name="…")
     """
-    if taken := sorted(set(options) & set(OURS)):
-        raise ConfigError(f"{', '.join(taken)}: heedful sets these itself. Leave them out.")
     if of not in ("logits", "probabilities"):
         raise ConfigError(f"of should be logits or probabilities, not {of!r}.")
-    make = _maker(method)
-    return CaptumMeasure(make, name or f"captum-{_usual_name(method)}", of, options, seed)
-
-
-def _maker(method: object) -> Callable[[nn.Module], Any]:
-    """Whatever makes an object of a forward function; an object is copied and gets another."""
-    attributes = callable(getattr(method, "attribute", None))
-    is_object = attributes and not inspect.isclass(method)
-    if is_object and callable(getattr(method, "forward_func", None)):
-        return partial(_with_forward, method)
-    is_class = attributes and inspect.isclass(method)
-    is_function = callable(method) and not attributes and not isinstance(method, type | nn.Module)
-    if not (is_class or is_function):
-        raise ConfigError(
-            f"{method!r:.80} is not a Captum method. Give a class of captum.attr, an object of "
-            "one, or a function that makes one from a forward function."
-        )
-    return cast(Callable[[nn.Module], Any], method)
-
-
-def _usual_name(method: object) -> str:
-    """From the class or the function."""
-    named = method if inspect.isclass(method) or inspect.isfunction(method) else type(method)
-    if named.__name__ in ("<lambda>", "partial"):
-        raise ConfigError(f"{method!r:.80} has no descriptive name: give one as `name`.")
-    return kebab(named.__name__)
-
-
-def _with_forward(method: object, forward: nn.Module) -> object:
-    """The same method, its options kept, asked of another forward function."""
-    other = copy.copy(method)
-    for name in ("forward_func", "model"):  # methods that hook modules keep it twice
-        if name in vars(method):
-            setattr(other, name, forward)
-    return other
+    make = made_of(method, options)
+    return CaptumMeasure(make, name or f"captum-{usual_name(method)}", of, options, seed)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import torch
 
-from heedful.importance.base import Importance, importances
+from heedful.importance.base import Importance, importances, seed_of
 from heedful.importance.seen import Need, Seen, TokenScores
 
 
@@ -20,7 +20,7 @@ class Random(Importance):
         """One draw per token, decided by the seed and by which document it is."""
         scores = torch.zeros(seen.is_token.shape)
         for row, identifier in enumerate(seen.identifiers):
-            rng = torch.Generator().manual_seed((self.seed * 1_000_003 + identifier) % 2**63)
+            rng = torch.Generator().manual_seed(seed_of(self.seed, identifier))
             words = int(seen.is_token[row].sum())
             scores[row, :words] = torch.randn(words, generator=rng)
         return scores.to(seen.is_token.device)

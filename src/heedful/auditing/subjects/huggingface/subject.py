@@ -32,7 +32,7 @@ from heedful.auditing.subjects.huggingface.tokenization import PieceBatch, Piece
 from heedful.auditing.subjects.variants import KeptWords, OfVariants, Sources
 from heedful.counterfactual.adversarial import Adversarial
 from heedful.errors import ConfigError
-from heedful.importance.base import Importance
+from heedful.importance.base import Importance, importances
 from heedful.importance.seen import Need, Seen
 from heedful.readouts import Attended, Readout, readouts
 from heedful.readouts.pooling import special_share
@@ -184,7 +184,7 @@ class TransformerSubject(Subject):
     def _scores(self, name: str, measure: Importance, seen: Seen) -> Words:
         """What does not depend on the readout is computed once for all of them."""
         assert isinstance(seen, SeenTransformer)
-        if name in self.further:  # another measure may be called the same in another audit
+        if not importances.has(measure):  # another may be called the same in another audit
             return super()._scores(name, measure, seen)
         keys = [(name, *one) for one in zip(seen.texts, seen.target.tolist(), strict=True)]
         found = np.zeros(seen.is_token.shape)
