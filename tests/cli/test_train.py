@@ -70,7 +70,7 @@ def test_a_settings_file_a_profile_and_flags_add_up(heedful, data):
     assert answer.code == 0, answer.err
     config = RunFolder("run").read_config()
     assert config["model"]["encoder"] == {"name": "affine", "hidden_size": 7}
-    assert config["model"]["alignment"] == {"name": "dot", "scale": 10.0}
+    assert config["model"]["alignment"] == {"name": "dot", "scale": 10.0, "start": None}
     assert config["model"]["embedding_size"] == 6
     assert config["model"]["keys"] == "separate"
     assert config["training"]["patience"] == 9
