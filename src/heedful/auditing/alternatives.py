@@ -66,7 +66,10 @@ def _instead(measures: Rows, chosen: Rows, verdict: Verdict, tolerated: float) -
         better = [row for row in able if row["over_attention_low"] > 0]
         if not better:
             return f"No other measure does clearly better than attention ({_of(attention)})."
-        return f"Attention may be shown; {_named(better)} does somewhat better ({_of(better[0])})."
+        return (
+            "Attention may be shown; the decision falls somewhat more without the top words of "
+            f"{_named(better)} ({_of(better[0])})."
+        )
     best = next((row for row in chosen if row["judgement"] == "supported"), None)
     if best is None:
         return (
