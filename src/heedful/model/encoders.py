@@ -330,7 +330,7 @@ class Pretrained(EncoderSettings):
     pieces: WordPooling = "mean"  # how the states of a word's pieces become one
     head_speed: float = 10.0  # times the learning rate, for attention and output
     weights: bool = True  # False: only its architecture, from random numbers
-    votes: int | None = None  # a layer turns each state into so many numbers in (-1, 1); 0: none
+    votes: int | None = None  # a layer turns each state into this many numbers in (-1, 1); 0: none
     layers: int | None = None  # read end to end, from the embeddings to the last; 1: only the last
 
     shares_threads = True
