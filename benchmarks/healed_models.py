@@ -155,7 +155,7 @@ def main() -> None:
     parser.add_argument("--data", default="sst2", help="a corpus, as heedful.load names it")
     parser.add_argument("--pretrained", required=True, help="folder of a BERT encoder")
     parser.add_argument("--architecture", choices=ARCHITECTURES, default="bert")
-    parser.add_argument("--layers", type=int, help="how many of the first layers are kept; default: all")
+    parser.add_argument("--layers", type=int, help="the first layers that are kept; default: all")
     parser.add_argument("-o", "--output", type=Path, required=True)
     parser.add_argument("--train-documents", type=int, help="that it is fine-tuned on")
     parser.add_argument("--texts", type=int, help="that it is healed on, at most")

@@ -29,7 +29,7 @@ def attribute_of(made: object, name: str) -> Callable[..., Any]:
 def takes(
     attribute: Callable[..., Any], options: Mapping[str, object], name: str
 ) -> Mapping[str, inspect.Parameter]:
-    """What it can be told; an option that is none of this is refused."""
+    """The options that it takes; any other is refused."""
     found = inspect.signature(attribute).parameters
     has_more = any(each.kind is inspect.Parameter.VAR_KEYWORD for each in found.values())
     for option in options:

@@ -32,7 +32,7 @@ class KnownStates:
 class Sizes:
     """How long documents are, at most.
 
-    A GPU that is asked has to finish all its work before it answers, so callers that know it pass it on.
+    A GPU that is asked has to finish all its work before it answers, so callers who know tell.
     """
 
     words: Int[ndarray, " batch"]

@@ -93,9 +93,9 @@ class Faithful(Penalised):
     Rank moves scores only. Of `ranked_share` of the documents of each batch `deletions` words are
     drawn, half by attention and half evenly. The share of words that are the top words is drawn
     from `shares` for each batch. In `replaced_share` of the batches each word that Rank, Keep
-    and Drop leave out is replaced by an unknown word; in the others it is deleted. Away costs no second
-    reading: it keeps the states of other words from telling what the top words say, which would
-    then reach the decision past the weights.
+    and Drop leave out is replaced by an unknown word; in the others it is deleted. Away costs no
+    second reading: it keeps the states of other words from telling what the top words say, which
+    would then reach the decision past the weights.
     A pretrained encoder is held after the first epochs: what attention and output see is then
     `votes` made of its layers, which keep what a word says apart from what the text says.
     A model from scratch ends both parts with the last epoch, its weights averaged; a pretrained
