@@ -96,7 +96,7 @@ def falls(
 ) -> Drawn:
     """log p(text) - log p(text without the word), p that of the predicted class, in nats.
 
-    The word is deleted, or an unknown one stands in its place where `is_replaced`. Read without
+    The word is deleted, or replaced by an unknown one if `is_replaced`. Read without
     dropout and without a gradient; 0 where no word is drawn.
     """
     documents = torch.arange(len(places))
@@ -217,9 +217,9 @@ def logits_of_words(
 ) -> Float[Tensor, "batch classes"]:
     """Logits of the kept words from embeddings that the whole texts share.
 
-    The others are deleted, and the kept ones move up; where `is_token` is given, an unknown word
-    stands for each of them. The gradient of the embedding table, most of a small model, is taken
-    once for all texts. Without `sizes`, which no text that is read exceeds, the device is asked.
+    The others are deleted, and the kept ones move up; where `is_token` is given, each of the others
+    is replaced by an unknown word. The gradient of the embedding table, most of a small model, is
+    taken once for all texts. Without `sizes`, which no text that is read exceeds, the device is asked.
     """
     longest_row = None if sizes is None else int(sizes.pieces.max())
     if is_token is not None:
