@@ -219,7 +219,8 @@ def logits_of_words(
 
     The others are deleted, and the kept ones move up; where `is_token` is given, each of the others
     is replaced by an unknown word. The gradient of the embedding table, most of a small model, is
-    taken once for all texts. Without `sizes`, which no text that is read exceeds, the device is asked.
+    taken once for all texts. Without `sizes`, which no text that is read exceeds, the device is
+    asked.
     """
     longest_row = None if sizes is None else int(sizes.pieces.max())
     if is_token is not None:
