@@ -1,80 +1,63 @@
-"""Leave-one-out of a BiLSTM on a GPU: the kernel in several sizes, beside the loop of steps.
+"""Leave-one-out of a BiLSTM on a GPU: kernels in several blocks, beside the loop of steps.
 
-    python benchmarks/gpu_recurrent.py [--repeats 5] [--limit 300] [--only NAME]
+    python benchmarks/gpu_recurrent.py [--repeats 7] [--limit 110] [--only NAME]
 
-The kernel is compared with the steps on a few short texts, then everything is worked out for
-BiLSTM(128), 200 documents of 200 words and embeddings of 300. Errors are of probabilities, the
-largest over all documents and words; those of the long texts are against the steps in float64.
-Each is tried in a process of its own, since the kernel at 128 units ended with an illegal memory
-access. Times are medians; `kernel` is the time of the two kernels alone. Weights are drawn wider
-than at the start of training, so that the loss of a word is remembered.
+BiLSTM(128), additive, 200 documents of 200 words and embeddings of 300. Weights are drawn wider
+than at the start of training, so that the loss of a word is remembered. Errors are of
+probabilities, against the loop in float64, the largest over all documents and words. Times are
+medians: of the whole leave-one-out, of the pairs alone (with how long Python needs to launch them),
+and, by the profiler, of kernels on the GPU in one run. Each is tried in a process of its own: after
+an illegal memory access a process can do nothing more on the GPU.
 """
 
 import argparse
-import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial
 from statistics import median
 
 import machine
 import torch
 from gpu_speed import GPU, a_batch, a_model, plain
-from recurrent_kernel import Blocks, agrees, pairs_by_kernel
 from torch import Tensor
 
 from heedful.importance import recurrent
 from heedful.importance.deletion import logits_without_each
+from heedful.model import recurrent_kernels as kernels
 from heedful.model.classifier import AttentionClassifier
 from heedful.model.precision import in_full
 from heedful.model.sight import Sight
 from heedful.text.batching import Batch
 from heedful.training.settings import Settings
 
-SMALL = (  # few, since each size is compiled
-    ("bilstm:hidden_size=16", "additive", (True, False)),
-    ("lstm:hidden_size=50:skip=concat", "dot", (True,)),
-    ("bilstm:hidden_size=128", "additive", (True, False)),
+Block, Blocks = kernels.Block, kernels.Blocks
+DOCUMENTS, WORDS = 200, 200
+# The most promising first.
+BLOCKS = {
+    "usual": kernels.USUAL,
+    "depth 64, 2 stages": Blocks(
+        step=Block(128, 64, 64, 8, stages=2), see=Block(128, 128, 64, 8, stages=2)
+    ),
+    "64 rows, 4 warps": Blocks(
+        whole=Block(16, 16, 64, 4), step=Block(64, 64, 32, 4, 2), see=Block(64, 128, 32, 4, 2)
+    ),
+    "32 units, 4 warps": Blocks(
+        whole=Block(16, 64, 64, 4), step=Block(128, 32, 32, 4, 2), see=Block(128, 64, 32, 4, 2)
+    ),
+    "4 stages": Blocks(
+        whole=Block(32, 32, 64, 4), step=Block(128, 64, 32, 8, 4), see=Block(64, 128, 64, 8, 2)
+    ),
+}
+SMALL = (
+    ("bilstm:hidden_size=16", "additive"),
+    ("lstm:hidden_size=50:skip=concat", "dot"),
+    ("bilstm:hidden_size=256", "additive"),
 )
-# In full or rounded, and in which blocks; the most promising first.
-SIZES = (
-    (True, "128 rows, 8 warps", Blocks()),
-    (False, "128 rows, 8 warps", Blocks()),
-    (True, "64 rows, 4 warps, weights fetched", Blocks(64, 4, 4, is_kept=False)),
-    (False, "128 rows, 16 warps", Blocks(warps=16)),
-    (True, "whole texts by 8 warps", Blocks(whole_warps=8)),
-    (True, "whole texts in 64 rows", Blocks(whole_rows=64)),
-    (False, "64 rows, 8 warps", Blocks(64, 4, 8)),
-    (True, "128 rows of 16 documents", Blocks(128, 16, 8)),
-    (True, "64 rows, 8 warps, weights fetched", Blocks(64, 4, 8, is_kept=False)),
-    (False, "64 rows, 4 warps, weights fetched", Blocks(64, 4, 4, is_kept=False)),
-)
-HOST = ("aten::", "cuda", "cu")  # what is counted again under the name of its kernel
-KERNELS = ("_changes_kernel", "_whole_kernel")
+PRECISIONS = {"in full": in_full, "rounded": nullcontext}
 STARTED = time.perf_counter()
-
-
-@contextmanager
-def pairs_of(way: Callable[..., Tensor]) -> Iterator[None]:
-    """Within it, logits are found from these pairs."""
-    usual = recurrent.pairs_without_each_word
-    recurrent.pairs_without_each_word = way
-    try:
-        yield
-    finally:
-        recurrent.pairs_without_each_word = usual
-
-
-def with_blocks(blocks: Blocks, is_exact: bool) -> Callable[..., Tensor]:
-    """Pairs by the kernel in this size."""
-
-    def pairs(*given: object) -> Tensor:
-        return pairs_by_kernel(*given, blocks=blocks, is_exact=is_exact)
-
-    return pairs
 
 
 def widened(model: AttentionClassifier) -> AttentionClassifier:
@@ -92,6 +75,12 @@ def widened(model: AttentionClassifier) -> AttentionClassifier:
     return model
 
 
+def the_model() -> AttentionClassifier:
+    """That everything is measured on."""
+    settings = Settings().with_(encoder="bilstm:hidden_size=128", embedding_size=300)
+    return widened(a_model(settings))
+
+
 def a_padded_batch(lengths: list[int]) -> Batch:
     """Documents of several lengths."""
     whole = a_batch(len(lengths), max(lengths))
@@ -104,133 +93,156 @@ def probabilities(model: AttentionClassifier, batch: Batch) -> Tensor:
     return logits_without_each(model, batch).double().softmax(dim=-1)
 
 
-def check_small(encoder: str, alignment: str, is_exact: bool) -> str:
-    """The kernel's error on documents of several lengths, and its own check."""
-    changes = {"encoder": encoder, "embedding_size": 20, "alignment": alignment}
-    model = widened(a_model(Settings().with_(**changes)))
-    batch = a_padded_batch([40, 33, 17, 16, 12, 9, 8, 2, 1, 40, 5])
-    with torch.inference_mode(), in_full():
-        expected = probabilities(model, batch)
-        with pairs_of(with_blocks(Blocks(), is_exact)):
-            found = probabilities(model, batch)
-    with torch.inference_mode(), in_full() if is_exact else nullcontext():
-        works = agrees(*parts(model, batch))
-    error = float((found - expected)[batch.is_token].abs().max())
-    return f"error {error:.1e}, its own check {'passed' if works else 'NOT PASSED'}"
+def exact(model: AttentionClassifier, batch: Batch) -> Tensor:
+    """The same by the loop, worked out in float64."""
+    model.double()
+    with torch.inference_mode():
+        found = probabilities(model, batch)
+    model.float()
+    return found
 
 
-def precision(is_exact: bool) -> str:
-    """As it is called in the table."""
-    return "in full" if is_exact else "rounded"
-
-
-def parts(model: AttentionClassifier, batch: Batch) -> tuple[list[torch.nn.Module], Sight, Tensor]:
-    """What the kernel's own check wants."""
-    encoder = recurrent.recurrent_part(model)
-    layers = [layer for layer in (encoder.forwards, encoder.backwards) if layer is not None]
-    return layers, Sight(model), model.embed(batch)
-
-
-def milliseconds(work: Callable[[], object], repeats: int) -> float:
-    """The median of some runs, after one that warms up."""
+def milliseconds(work: Callable[[], object], repeats: int) -> tuple[float, float]:
+    """Medians of some runs: until all is done, and until Python has launched it."""
     times = []
-    for _ in range(repeats + 1):
+    for _ in range(repeats):
         torch.cuda.synchronize()
         started = time.perf_counter()
         work()
+        launched = time.perf_counter()
         torch.cuda.synchronize()
-        times.append(1000 * (time.perf_counter() - started))
-    return median(times[1:])
+        times.append((1000 * (time.perf_counter() - started), 1000 * (launched - started)))
+    return median(took for took, _ in times), median(launched for _, launched in times)
 
 
-def of_kernels(work: Callable[[], object]) -> dict[str, float]:
-    """Milliseconds of each kernel on the GPU in one run, largest first; none if not to be had."""
-    activity = torch.profiler.ProfilerActivity
-    try:
-        with torch.profiler.profile(activities=[activity.CPU, activity.CUDA]) as profile:
-            work()
-            torch.cuda.synchronize()
-    except Exception as failure:  # noqa: BLE001
-        print(f"no profile: {failure}")
-        return {}
-    found = [
-        (e.key, e.device_time_total / 1000)
-        for e in profile.key_averages()
-        if not e.key.startswith(HOST)
-    ]
-    return dict(sorted(found, key=lambda one: -one[1]))
+def profile(work: Callable[[], object]) -> None:
+    """Prints where the time on the GPU goes in one run."""
+    cuda = torch.profiler.ProfilerActivity.CUDA
+    with torch.profiler.profile(activities=[cuda]) as profiled:
+        work()
+        torch.cuda.synchronize()
+    on_gpu = torch.autograd.DeviceType.CUDA
+    events = [event for event in profiled.events() if event.device_type == on_gpu]
+    if not events:
+        print("    no profile")
+        return
+    events.sort(key=lambda event: event.time_range.start)
+    times: dict[str, list[float]] = {}
+    for event in events:
+        times.setdefault(event.name, []).append(event.time_range.elapsed_us() / 1000)
+    if "_step_kernel" in times:
+        both = times.pop("_step_kernel")
+        times["_step_kernel, whole texts"] = both[:WORDS]
+        times["_step_kernel, shortened texts"] = both[WORDS:]
+    everything = sum(map(sum, times.values()))
+    first, last = events[0].time_range.start, max(event.time_range.end for event in events)
+    print(f"    GPU busy {everything:.2f} of {(last - first) / 1000:.2f} ms")
+    for name, took in sorted(times.items(), key=lambda one: -sum(one[1]))[:10]:
+        print(f"    {sum(took):8.3f} ms {len(took):5} times  {name[:90]}")
 
 
-def a_row(way: Callable[..., Tensor] | None, is_exact: bool, repeats: int) -> str:
-    """Time and error for 200 documents of 200 words; `way` finds the pairs, None: plain re-runs."""
-    settings = Settings().with_(encoder="bilstm:hidden_size=128", embedding_size=300)
-    model, batch = widened(a_model(settings)), a_batch(200, 200)
-    model.double()
-    with torch.inference_mode():
-        exact = probabilities(model, batch)
-    model.float()
-    with torch.inference_mode(), in_full() if is_exact else nullcontext():
-        if way is None:
-            found = plain(model, batch).double().softmax(dim=-1)
-            took, alone = milliseconds(lambda: plain(model, batch), repeats), ""
-        else:
-            with pairs_of(way):
-                started = time.perf_counter()
-                found = probabilities(model, batch)
-                first = time.perf_counter() - started
-                took = milliseconds(lambda: logits_without_each(model, batch), repeats)
-                of = of_kernels(lambda: logits_without_each(model, batch))
-            own = {name[1:6]: round(of[name], 2) for name in KERNELS if name in of}
-            alone = f"  kernel {own}  first call {first:.1f} s" if own else ""
-    return f"{took:8.2f} ms   error {float((found - exact).abs().max()):.1e}{alone}"
+def by_kernels(blocks: kernels.Blocks, repeats: int) -> None:
+    """Leave-one-out by kernels in these blocks, in full and rounded."""
+    model, batch = the_model(), a_batch(DOCUMENTS, WORDS)
+    expected = exact(model, batch)
+    find = partial(kernels.pairs_without_each_word, blocks=blocks)
+    encoder, embedded = recurrent.recurrent_part(model), model.embed(batch)
+    layers, sight = [encoder.forwards, encoder.backwards], Sight(model)
+    kernels.pairs_without_each_word, kernels.can_take = find, lambda *model: True
+    for name, around in PRECISIONS.items():
+        with torch.inference_mode(), around():
+            started = time.perf_counter()
+            error = float((probabilities(model, batch) - expected).abs().max())
+            first = time.perf_counter() - started
+            took, _ = milliseconds(lambda: logits_without_each(model, batch), repeats)
+            alone, launched = milliseconds(
+                lambda: find(layers, sight, embedded, batch.is_token), repeats
+            )
+            print(
+                f"  {name:8} {took:7.2f} ms   error {error:.1e}   pairs alone {alone:.2f} ms, "
+                f"launched in {launched:.2f}   first call {first:.1f} s"
+            )
+            profile(lambda: logits_without_each(model, batch))
 
 
-def everything(repeats: int) -> dict[str, Callable[[], str]]:
+def by_loop(repeats: int) -> None:
+    """Leave-one-out by the loop of steps, and by reading all texts again."""
+    model, batch = the_model(), a_batch(DOCUMENTS, WORDS)
+    expected = exact(model, batch)
+    recurrent._kernels = lambda: None
+    for name, around in PRECISIONS.items():
+        with torch.inference_mode(), around():
+            error = float((probabilities(model, batch) - expected).abs().max())
+            took, _ = milliseconds(lambda: logits_without_each(model, batch), repeats)
+            print(f"  {name:8} {took:7.2f} ms   error {error:.1e}   loop of steps")
+            again = plain(model, batch).double().softmax(dim=-1)
+            took, _ = milliseconds(lambda: plain(model, batch), min(2, repeats))
+            error = float((again - expected).abs().max())
+            print(f"  {name:8} {took:7.2f} ms   error {error:.1e}   plain re-runs by cuDNN")
+
+
+def check_small(encoder: str, alignment: str) -> None:
+    """The error on documents of several lengths, and whether the kernels' own check is passed."""
+    changes = {"encoder": encoder, "embedding_size": 20, "alignment": alignment}
+    model = widened(a_model(Settings().with_(**changes)))
+    batch = a_padded_batch([40, 33, 17, 16, 12, 9, 8, 2, 1, 40, 5])
+    expected = exact(model, batch)
+    layers = [layer for layer in model.encoder.modules() if isinstance(layer, torch.nn.LSTM)]
+    for name, around in PRECISIONS.items():
+        with torch.inference_mode(), around():
+            works = kernels.can_take(
+                layers, Sight(model), model.embed(batch), recurrent.pairs_without_each_word
+            )
+            kernels.can_take, usual = lambda *model: True, kernels.can_take
+            error = float((probabilities(model, batch) - expected)[batch.is_token].abs().max())
+            kernels.can_take = usual
+        print(f"  {name:8} error {error:.1e}   own check {'passed' if works else 'NOT PASSED'}")
+
+
+def everything(repeats: int) -> dict[str, Callable[[], None]]:
     """All that is tried, by name."""
-    loop = recurrent.pairs_without_each_word
-    tried: dict[str, Callable[[], str]] = {
-        "in full: loop of steps": partial(a_row, loop, True, min(3, repeats)),
-        "in full: plain re-runs by cuDNN": partial(a_row, None, True, 1),
+    tried = {f"blocks: {name}": partial(by_kernels, of, repeats) for name, of in BLOCKS.items()}
+    others = {"loop": partial(by_loop, min(3, repeats))}
+    others |= {
+        f"small: {encoder}, {way}": partial(check_small, encoder, way) for encoder, way in SMALL
     }
-    for encoder, alignment, precisions in SMALL:
-        for is_exact in precisions:
-            name = f"{precision(is_exact)}: {encoder}, {alignment}"
-            tried[name] = partial(check_small, encoder, alignment, is_exact)
-    for is_exact, name, blocks in SIZES:
-        way = with_blocks(blocks, is_exact)
-        tried[f"{precision(is_exact)}: {name}"] = partial(a_row, way, is_exact, repeats)
-    return tried
+    (usual, first), *more = tried.items()
+    return {usual: first, **others, **dict(more)}
 
 
-def in_a_process_of_its_own(name: str, repeats: int) -> str:
-    """What came of it; an illegal memory access ends all work of a process on the GPU."""
-    command = [sys.executable, __file__, "--only", name, "--repeats", str(repeats)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode == 0:
-        return done.stdout.strip().splitlines()[-1]
-    said = done.stderr.strip().splitlines()
-    errors = [line for line in said if re.match(r"[\w.]*(Error|Exception)\b", line)]
-    return (errors or said or [f"ended with code {done.returncode}"])[-1][:400]
+def in_a_process_of_its_own(name: str, repeats: int, left: float) -> None:
+    """Prints what it prints, and how it failed."""
+    command = [sys.executable, "-u", __file__, "--only", name, "--repeats", str(repeats)]
+    try:
+        done = subprocess.run(command, stderr=subprocess.PIPE, text=True, timeout=left)
+    except subprocess.TimeoutExpired:
+        print("  no time left", flush=True)
+        return
+    if done.returncode:
+        print(f"  ended with code {done.returncode}:", flush=True)
+        print("\n".join(done.stderr.strip().splitlines()[-6:])[-1500:], flush=True)
 
 
 def main() -> None:
-    """Print a line for each."""
+    """Print what came of each."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--limit", type=float, default=300.0, help="seconds")
+    parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--limit", type=float, default=110.0, help="seconds")
     parser.add_argument("--only", help="one of the names, in this process")
     options = parser.parse_args()
     if not torch.cuda.is_available():
         raise SystemExit("this benchmark needs a CUDA device.")
     tried = everything(options.repeats)
     if options.only:
-        print(tried[options.only]())
+        with torch.no_grad():
+            tried[options.only]()
         return
-    print(machine.describe())
+    print(machine.describe(), flush=True)
     for name in tried:
-        is_late = time.perf_counter() - STARTED > options.limit
-        said = "no time left" if is_late else in_a_process_of_its_own(name, options.repeats)
-        print(f"{name:58} {said}", flush=True)
+        left = options.limit - (time.perf_counter() - STARTED)
+        if left > 0:
+            print(f"{name}  (after {options.limit - left:.0f} s)", flush=True)
+            in_a_process_of_its_own(name, options.repeats, left)
 
 
 if __name__ == "__main__":

@@ -2,10 +2,13 @@
 
 Without word t, the states before t are unchanged from left to right, and those after t from right
 to left. So each direction only takes the steps behind the deleted word, and the products of the
-inputs, most of the work with wide embeddings, are taken once for all deletions.
+inputs, most of the work with wide embeddings, are taken once for all deletions. On a GPU,
+`heedful.model.recurrent_kernels` takes the steps of LSTMs.
 """
 
 from collections.abc import Sequence
+from functools import cache
+from types import ModuleType
 
 import torch
 from jaxtyping import Bool, Float
@@ -50,12 +53,26 @@ def _logits_of_few(
     embedded, is_token = embedded[:, :longest], is_token[:, :longest]
     sight = Sight(model)
     layers = [layer for layer in (encoder.forwards, encoder.backwards) if layer is not None]
-    pairs = pairs_without_each_word(layers, sight, embedded, is_token)
+    kernels = _kernels() if embedded.is_cuda else None
+    find = pairs_without_each_word
+    if kernels is not None and kernels.can_take(layers, sight, embedded, find):
+        find = kernels.pairs_without_each_word
+    pairs = find(layers, sight, embedded, is_token)
     place = torch.arange(longest, device=is_token.device)
     remaining = is_token.unsqueeze(1) & (place != place.unsqueeze(1))
     weights = model.project(pairs[..., 0], remaining)
     logits = sight.decide((weights.unsqueeze(-2) @ pairs[..., 1:]).squeeze(-2))
     return nn.functional.pad(logits, (0, 0, 0, width - longest))
+
+
+@cache
+def _kernels() -> ModuleType | None:
+    """The same in one launch for each step, where there is Triton."""
+    try:
+        from heedful.model import recurrent_kernels
+    except ImportError:
+        return None
+    return recurrent_kernels
 
 
 def pairs_without_each_word(

@@ -1,0 +1,552 @@
+"""Leave-one-out for LSTMs on a GPU: one launch takes a step of all shortened texts.
+
+The loop in `heedful.importance.recurrent` does the same with PyTorch's operations, which write all
+gates and read them again. Here a program takes some texts and some units: it multiplies the states
+before by these units' weights, adds the products of the input, applies the gates, and writes states
+and memories. A second kernel finds what attention and output see of the new states.
+
+    whole texts        every state and memory is kept, by place
+    shortened texts    text without word t begins at t + 1, from the whole text's state before t;
+                       only the last state is kept, in two buffers that take turns
+
+A row is a document without one of its words; those that have begun follow each other, document by
+document, so that no program has rows that do nothing. Steps count in the order of reading.
+
+Tensor cores multiply fp16. A state and a weight are each the sum of two such numbers, and of the
+four products the three that matter are taken (22 bits). Where TF32 is allowed one product is taken
+(11 bits, as TF32 has).
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, no_type_check
+
+import torch
+import triton
+import triton.language as tl
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+from triton.language.extra import libdevice
+
+from heedful.interruption import check_interrupted
+from heedful.model.alignments import AdditiveScores, DotScores
+from heedful.model.classifier import AttentionClassifier
+from heedful.model.layers import Recurrent
+from heedful.model.outputs import Output
+from heedful.model.precision import in_full
+from heedful.model.projections import softmax
+from heedful.model.recurrence import LSTMSteps
+from heedful.model.sight import Sight
+
+Embedded = Float[Tensor, "batch tokens embedding"]
+IsToken = Bool[Tensor, "batch tokens"]
+Pairs = Float[Tensor, "batch deleted tokens views"]
+FindPairs = Callable[[Sequence[nn.Module], Sight, Embedded, IsToken], Pairs]
+
+SMALLEST = 16  # columns that tensor cores take; fewer are filled up
+MOST_COLUMNS = 128  # that go through a tanh together
+MOST_UNITS = 256
+MOST_OUTPUTS = 64
+LARGEST = 60_000.0  # of a weight: fp16 ends at 65,504
+# Of the largest number: how near kernels must come to the loop of steps, in full and rounded.
+CLOSE = {True: 2e-5, False: 5e-3}
+CHANGING = ["step", "documents"]
+COUNTS = [*CHANGING, "batch", "tokens", "ways", "views"]  # one kernel is compiled for all of them
+IS_INTERPRETED: tl.constexpr = tl.constexpr(bool(triton.knobs.runtime.interpret))
+
+
+@dataclass(frozen=True)
+class Block:
+    """What a program takes at once, and how it is run."""
+
+    rows: int
+    columns: int  # units, or numbers that attention and output see
+    depth: int = 32  # of a product: units of the states before that are fetched together
+    warps: int = 8
+    stages: int = 3  # fetched ahead
+
+    def within(self, columns: int, depth: int) -> "Block":
+        """The same, no larger than a matrix."""
+        return replace(self, columns=min(self.columns, columns), depth=min(self.depth, depth))
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Of the three ways in which kernels are run."""
+
+    whole: Block = Block(rows=16, columns=32, depth=64, warps=4)
+    step: Block = Block(rows=128, columns=64)
+    see: Block = Block(rows=128, columns=128)
+
+
+USUAL = Blocks()
+
+
+@triton.jit
+@no_type_check
+def _one_more(x):
+    """1 + e^x, so small that three of them multiplied are finite; NaN stays NaN."""
+    x = tl.minimum(x, 25.0, propagate_nan=tl.PropagateNan.ALL)
+    if IS_INTERPRETED:
+        return 1.0 + tl.exp(x)
+    else:
+        return 1.0 + libdevice.fast_expf(x)
+
+
+@triton.jit
+@no_type_check
+def _ratio(x, y):
+    """x / y, without care for numbers that do not come up."""
+    if IS_INTERPRETED:
+        return x / y
+    else:
+        return libdevice.fast_dividef(x, y)
+
+
+@triton.jit
+@no_type_check
+def _gated(enter, keep, leave, candidate, before):
+    """State and memory after the gates: sigmoid x = 1 / (1 + e^-x), tanh x = 2 sigmoid(2 x) - 1.
+
+    Each on one denominator, since a division takes about as long as an exponential.
+    """
+    enter, keep, candidate = _one_more(-enter), _one_more(-keep), _one_more(-2.0 * candidate)
+    both = enter * candidate
+    memory = _ratio(before * both + (2.0 - candidate) * keep, both * keep)
+    size = _one_more(-2.0 * memory)
+    return _ratio(2.0 - size, size * _one_more(-leave)), memory
+
+
+@triton.jit
+@no_type_check
+def _plus_product(sums, high, low, weight, to_rest, IS_EXACT: tl.constexpr):
+    """The sums plus states times weights; `to_rest` leads to what fp16 leaves of the weights."""
+    near = tl.load(weight)
+    sums = tl.dot(high, near, sums)
+    if IS_EXACT:
+        sums = tl.dot(low, near, sums)
+        sums = tl.dot(high, tl.load(weight + to_rest), sums)
+    return sums
+
+
+@triton.jit
+@no_type_check
+def _states(source, to_rest, is_row, IS_EXACT: tl.constexpr):
+    """A piece of the rows' states, and what fp16 leaves of it."""
+    high = tl.load(source, mask=is_row, other=0.0)
+    low = high
+    if IS_EXACT:
+        low = tl.load(source + to_rest, mask=is_row, other=0.0)
+    return high, low
+
+
+@triton.jit
+@no_type_check
+def _located(row, words, step, documents, lengths, batch, tokens, way):
+    """Of each row: whether it is one, the number of its document, its word, length, and cells.
+
+    A cell is a place of a document in one direction. The first is that of the document's first
+    word, the second the one that is read in this step.
+    """
+    number = row // words
+    is_row = number < documents
+    length = tl.load(lengths + number, mask=is_row, other=1)
+    first = (way.to(tl.int64) * batch + number) * tokens
+    here = first + tl.where(way == 0, step, length - 1 - step)
+    return is_row, number, row % words, length, first, here
+
+
+@triton.jit(do_not_specialize=COUNTS)
+@no_type_check
+def _step_kernel(
+    step, documents, lengths, products, weights, states, memories, batch, tokens, ways,
+    IS_WHOLE: tl.constexpr, IS_EXACT: tl.constexpr, SIZE: tl.constexpr, ROWS: tl.constexpr,
+    COLUMNS: tl.constexpr, DEPTH: tl.constexpr,
+):  # fmt: skip
+    """States and memories of some rows and units after one more word.
+
+    States lie in three parts: those of whole texts at every place, and two buffers of those of
+    shortened texts. Memories have one buffer, since each is read and written by one program.
+    """
+    PARTS: tl.constexpr = SIZE // COLUMNS
+    way = tl.program_id(1)
+    row = tl.program_id(0) // PARTS * ROWS + tl.arange(0, ROWS)
+    unit = tl.program_id(0) % PARTS * COLUMNS + tl.arange(0, COLUMNS)
+    cells = ways.to(tl.int64) * batch * tokens
+    words = 1 if IS_WHOLE else step
+    is_row, _, word, _, first, here = _located(
+        row, words, step, documents, lengths, batch, tokens, way
+    )
+    forth = 1 - 2 * way  # to the next place
+    if IS_WHOLE:
+        source, target = here - forth, here
+        old, new = source, target
+        is_read = is_row & (step > 0)
+    else:
+        begins = word == step - 1  # from the whole text's state before the deleted word
+        own = cells + first + word
+        source = tl.where(begins, here - 2 * forth, own + (step - 1) % 2 * cells)
+        target = own + step % 2 * cells
+        old, new = tl.where(begins, here - 2 * forth, own), own
+        is_read = is_row & (step > 1)
+    is_read, is_written = is_read[:, None], is_row[:, None]
+
+    given = products + here[:, None] * 4 * SIZE + unit[None, :]
+    enter = tl.load(given, mask=is_written, other=0.0)
+    keep = tl.load(given + SIZE, mask=is_written, other=0.0)
+    leave = tl.load(given + 2 * SIZE, mask=is_written, other=0.0)
+    candidate = tl.load(given + 3 * SIZE, mask=is_written, other=0.0)
+    weights += way * 4 * SIZE * SIZE
+    to_rest = ways * 4 * SIZE * SIZE
+    for start in range(0, SIZE, DEPTH):
+        k = start + tl.arange(0, DEPTH)
+        piece = states + source[:, None] * SIZE + k[None, :]
+        high, low = _states(piece, 3 * cells * SIZE, is_read, IS_EXACT)
+        weight = weights + k[:, None] * 4 * SIZE + unit[None, :]
+        enter = _plus_product(enter, high, low, weight, to_rest, IS_EXACT)
+        keep = _plus_product(keep, high, low, weight + SIZE, to_rest, IS_EXACT)
+        leave = _plus_product(leave, high, low, weight + 2 * SIZE, to_rest, IS_EXACT)
+        candidate = _plus_product(candidate, high, low, weight + 3 * SIZE, to_rest, IS_EXACT)
+
+    before = tl.load(memories + old[:, None] * SIZE + unit[None, :], mask=is_read, other=0.0)
+    state, memory = _gated(enter, keep, leave, candidate, before)
+    tl.store(memories + new[:, None] * SIZE + unit[None, :], memory, mask=is_written)
+    high = state.to(tl.float16)
+    into = states + target[:, None] * SIZE + unit[None, :]
+    tl.store(into, high, mask=is_written)
+    if IS_EXACT:
+        low = (state - high.to(tl.float32)).to(tl.float16)
+        tl.store(into + 3 * cells * SIZE, low, mask=is_written)
+
+
+@triton.jit(do_not_specialize=COUNTS)
+@no_type_check
+def _see_kernel(
+    step, documents, lengths, states, unchanged, weights, outer, order, pairs, batch, tokens, ways,
+    views, IS_EXACT: tl.constexpr, SIZE: tl.constexpr, INNER: tl.constexpr, DIRECT: tl.constexpr,
+    ROWS: tl.constexpr, COLUMNS: tl.constexpr, DEPTH: tl.constexpr,
+):  # fmt: skip
+    """What attention and output see of some shortened texts' states after a step.
+
+    INNER numbers go through a tanh and are summed up as the score; DIRECT ones are left alone.
+    """
+    WIDTH: tl.constexpr = INNER + DIRECT
+    way = tl.program_id(1)
+    row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    cells = ways.to(tl.int64) * batch * tokens
+    is_row, number, word, length, first, here = _located(
+        row, step, step, documents, lengths, batch, tokens, way
+    )
+    is_seen = is_row[:, None]
+    source = states + ((1 + step % 2) * cells + first + word)[:, None] * SIZE
+    seen = unchanged + here[:, None] * WIDTH
+    weights += way * SIZE * WIDTH
+    to_rest = ways * SIZE * WIDTH
+    document = tl.load(order + number, mask=is_row, other=0).to(tl.int64)
+    deleted = tl.where(way == 0, word, length - 1 - word)
+    place = tl.where(way == 0, step, length - 1 - step)
+    into = pairs + ((document * tokens + deleted) * tokens + place) * views
+
+    if INNER > 0:
+        score = tl.zeros((ROWS,), tl.float32)
+        for left in range(0, INNER, COLUMNS):
+            column = left + tl.arange(0, COLUMNS)
+            inner = tl.load(seen + column[None, :], mask=is_seen, other=0.0)
+            for start in range(0, SIZE, DEPTH):
+                k = start + tl.arange(0, DEPTH)
+                high, low = _states(source + k[None, :], 3 * cells * SIZE, is_seen, IS_EXACT)
+                weight = weights + k[:, None] * WIDTH + column[None, :]
+                inner = _plus_product(inner, high, low, weight, to_rest, IS_EXACT)
+            curved = _ratio(2.0, _one_more(-2.0 * inner)) - 1.0
+            score += tl.sum(tl.load(outer + column)[None, :] * curved, 1)
+        tl.store(into, score, mask=is_row)
+        into += 1
+        views -= 1
+    column = tl.arange(0, DIRECT)
+    direct = tl.load(seen + INNER + column[None, :], mask=is_seen, other=0.0)
+    for start in range(0, SIZE, DEPTH):
+        k = start + tl.arange(0, DEPTH)
+        high, low = _states(source + k[None, :], 3 * cells * SIZE, is_seen, IS_EXACT)
+        weight = weights + k[:, None] * WIDTH + INNER + column[None, :]
+        direct = _plus_product(direct, high, low, weight, to_rest, IS_EXACT)
+    tl.store(into[:, None] + column[None, :], direct, mask=is_seen & (column < views)[None, :])
+
+
+def can_take(
+    layers: Sequence[nn.Module], sight: Sight, embedded: Embedded, loop: FindPairs
+) -> bool:
+    """Whether kernels take this model: an LSTM in fp32, on a GPU where they find what `loop` finds.
+
+    It may have 256 units in each direction and 64 outputs; its attention may be additive or dot.
+    """
+    lstms = [layer for layer in layers if type(layer) is nn.LSTM]
+    return (
+        embedded.is_cuda
+        and embedded.numel() > 0
+        and embedded.dtype == sight.weight.dtype == torch.float32
+        and not torch.is_autocast_enabled("cuda")
+        and len(lstms) == len(layers)
+        and isinstance(sight.alignment, AdditiveScores | DotScores)
+        and (sizes := _Sizes.of(lstms, sight)).hidden_size <= MOST_UNITS
+        and sizes.outputs <= MOST_OUTPUTS
+        and _are_small([sight.weight, *(layer.all_weights[0][1] for layer in lstms)])
+        and _works_on(embedded.device, sizes, is_in_full(), loop)
+    )
+
+
+def _are_small(weights: Sequence[Tensor]) -> bool:
+    """Whether fp16 has numbers as large as these; no if one is not a number."""
+    largest = torch.stack([weight.detach().abs().amax() for weight in weights]).amax()
+    return float(largest) < LARGEST
+
+
+def is_in_full() -> bool:
+    """Whether recurrent layers may not be rounded to TF32, as cuDNN does by default."""
+    return not torch.backends.cudnn.allow_tf32
+
+
+@dataclass(frozen=True)
+class _Sizes:
+    """What kernels are compiled for; see `Sight` for its numbers."""
+
+    ways: int
+    hidden_size: int
+    inner_size: int  # 0: nothing goes through a tanh
+    outputs: int
+
+    @classmethod
+    def of(cls, layers: Sequence[nn.LSTM], sight: Sight) -> "_Sizes":
+        """Of a model."""
+        inner_size = sight.inner_size if isinstance(sight.alignment, AdditiveScores) else 0
+        return cls(len(layers), layers[0].hidden_size, inner_size, sight.views - 1)
+
+
+@cache
+@in_full()
+@torch.no_grad()
+def _works_on(device: torch.device, sizes: _Sizes, is_exact: bool, loop: FindPairs) -> bool:
+    """Whether kernels of these sizes can be compiled for a device, and find what the loop finds.
+
+    Triton needs a C compiler and a recent GPU. Where either is missing, or an example comes out
+    otherwise, the loop does the work.
+    """
+    example = _an_example(device, sizes)
+    lengths = torch.tensor([40, 17, 1, 40, 2, 9, 0, 33, 39], device=device)
+    is_token = torch.arange(40, device=device) < lengths.unsqueeze(1)
+    embedded = example.embedding(torch.arange(is_token.numel(), device=device).view_as(is_token))
+    encoder, sight = example.encoder, Sight(example)
+    assert isinstance(encoder, Recurrent)
+    layers = [layer for layer in (encoder.forwards, encoder.backwards) if layer is not None]
+    others = ~torch.eye(40, dtype=torch.bool, device=device)
+    both = is_token.unsqueeze(1) & is_token.unsqueeze(2) & others
+    try:
+        found = pairs_without_each_word(layers, sight, embedded, is_token, is_exact=is_exact)[both]
+        found = found.cpu()  # what fails there is said here
+    except Exception:  # noqa: BLE001  (compilers fail in many ways, and nothing is lost)
+        return False
+    expected = loop(layers, sight, embedded, is_token)[both].cpu()
+    return float((found - expected).abs().max()) <= CLOSE[is_exact] * float(expected.abs().max())
+
+
+def _an_example(device: torch.device, sizes: _Sizes) -> AttentionClassifier:
+    """A model of these sizes, the same each time, with an embedding for each place."""
+    words, keys = 16, sizes.ways * sizes.hidden_size
+    with torch.random.fork_rng([device] if device.type == "cuda" else []):
+        torch.manual_seed(1)
+        encoder = Recurrent(words, sizes.hidden_size, "lstm", sizes.ways)
+        alignment = (
+            AdditiveScores(keys, None, sizes.inner_size, 1.0)
+            if sizes.inner_size
+            else DotScores(keys, None, 1.0)
+        )
+        output = Output(keys, max(2, sizes.outputs), has_bias=True)  # two classes: one output
+        embedding = nn.Embedding(9 * 40, words)
+    return AttentionClassifier(embedding, encoder, alignment, softmax, output).to(device)
+
+
+def pairs_without_each_word(
+    layers: Sequence[nn.Module],
+    sight: Sight,
+    embedded: Embedded,
+    is_token: IsToken,
+    *,
+    is_exact: bool | None = None,
+    blocks: Blocks = USUAL,
+) -> Pairs:
+    """As the function of this name in `heedful.importance.recurrent`, of models that `can_take`.
+
+    `is_exact` says whether states and weights are taken in full; None: unless TF32 is allowed.
+    """
+    is_exact = is_in_full() if is_exact is None else is_exact
+    with torch.cuda.device(embedded.device) if embedded.is_cuda else nullcontext():
+        lengths, order = is_token.sum(dim=1).sort(descending=True)
+        place = torch.arange(is_token.shape[1], device=embedded.device)
+        documents = (lengths > place.unsqueeze(1)).sum(dim=1).tolist()  # that have a word there
+        texts = _Texts(_Weights(layers), embedded[order], lengths.int())
+        step = texts.steps(blocks.whole, is_whole=True, is_exact=True)
+        for number, count in enumerate(documents):
+            check_interrupted()
+            step(number, count, count)
+        views = _Views(sight, texts)
+        pairs = embedded.new_zeros(*is_token.shape, len(place), sight.views)
+        step = texts.steps(blocks.step, is_whole=False, is_exact=is_exact)
+        see = views.steps(blocks.see, order.int(), pairs, is_exact=is_exact)
+        for number, count in enumerate(documents[1:], start=1):
+            check_interrupted()
+            step(number, count, number * count)
+            see(number, count, number * count)
+        if len(layers) == 2:
+            return pairs
+        before = views.of_whole_texts()[order.argsort()].unsqueeze(1)
+        return torch.where((place > place.unsqueeze(1)).unsqueeze(-1), pairs, before)
+
+
+Launch = Callable[[int, int, int], None]
+"""Runs a kernel for one step, of so many documents and rows."""
+
+
+class _Weights:
+    """What LSTMs multiply inputs and states by; units that are filled in stay 0."""
+
+    def __init__(self, layers: Sequence[nn.Module]) -> None:
+        steps = [LSTMSteps(layer) for layer in layers if isinstance(layer, nn.LSTM)]
+        self.ways, self.units = len(steps), steps[0].hidden_size
+        self.size = _filled_up(self.units)
+        inputs = steps[0].from_input.shape[1]
+        columns = [torch.cat([s.from_input, s.bias.unsqueeze(1), s.from_state], 1) for s in steps]
+        by_gate = torch.stack(columns).unflatten(1, (4, self.units))
+        missing = self.size - self.units
+        joined = nn.functional.pad(by_gate, (0, missing, 0, missing)).flatten(1, 2).transpose(1, 2)
+        self.from_input, self.bias, from_state = joined.split([inputs, 1, self.size], dim=1)
+        self.from_state = _halved(from_state)
+
+
+class _Texts:
+    """What is known of texts at each step, in the order of their lengths, the longest first.
+
+    Whole texts' numbers lie where their words are, in both directions.
+    """
+
+    def __init__(
+        self, weights: _Weights, embedded: Embedded, lengths: Int[Tensor, " batch"]
+    ) -> None:
+        self.weights, self.embedded, self.lengths = weights, embedded, lengths
+        self.counts = *embedded.shape[:2], weights.ways
+        cells = weights.ways, *embedded.shape[:2]
+        self.products = embedded.new_empty(*cells, 4 * weights.size)
+        rows = embedded.flatten(0, 1)
+        for way, into in enumerate(self.products.flatten(1, 2)):
+            torch.addmm(weights.bias[way], rows, weights.from_input[way], out=into)
+        self.states = embedded.new_empty(2, 3, *cells, weights.size, dtype=torch.float16)
+        self.states[:, 0] = 0.0  # also where there is no word
+        self.memories = embedded.new_empty(2, *cells, weights.size)
+
+    def steps(self, block: Block, *, is_whole: bool, is_exact: bool) -> Launch:
+        """One step of whole or of shortened texts."""
+        given = (
+            *(self.lengths, self.products, self.weights.from_state, self.states, self.memories),
+            *self.counts,
+        )
+        constants = {"IS_WHOLE": is_whole, "IS_EXACT": is_exact, "SIZE": self.weights.size}
+        block = block.within(self.weights.size, self.weights.size)
+        parts = self.weights.size // block.columns
+        return _launcher(_step_kernel, given, constants, block, parts, self.weights.ways)
+
+    def hidden(self) -> Float[Tensor, "ways batch tokens units"]:
+        """States of whole texts, zero where there is no word."""
+        high, low = self.states[:, 0, ..., : self.weights.units].float()
+        return high + low
+
+
+class _Views:
+    """What attention and output see, filled up to sizes that tensor cores take.
+
+    First come columns that go through a tanh, if the alignment has one, then those that do not.
+    """
+
+    def __init__(self, sight: Sight, texts: _Texts) -> None:
+        self.sight, self.texts = sight, texts
+        self.inner_size = sight.inner_size if isinstance(sight.alignment, AdditiveScores) else 0
+        self.tile = min(MOST_COLUMNS, _filled_up(self.inner_size))
+        self.inner = triton.cdiv(self.inner_size, self.tile) * self.tile
+        self.direct = _filled_up(len(sight.weight) - self.inner_size)
+        weights = texts.weights
+        own = sight.weight[:, : weights.ways * weights.units]  # embeddings may be joined behind
+        by_way = own.unflatten(1, (weights.ways, weights.units)).permute(1, 2, 0)
+        missing = weights.size - weights.units
+        self.weights = _halved(nn.functional.pad(self._filled(by_way), (0, 0, 0, missing)))
+        self.outer = sight.weight.new_zeros(max(1, self.inner))
+        if isinstance(sight.alignment, AdditiveScores):
+            outer = sight.alignment.outer.weight[0] / sight.alignment.scale
+            self.outer[: self.inner_size] = outer
+
+    def _filled(self, columns: Float[Tensor, "*rows columns"]) -> Float[Tensor, "*rows filled"]:
+        """With zeros behind both kinds of columns."""
+        through, past = columns.tensor_split([self.inner_size], dim=-1)
+        missing = self.inner - self.inner_size, self.direct - past.shape[-1]
+        pieces = zip((through, past), missing, strict=True)
+        return torch.cat([nn.functional.pad(piece, (0, more)) for piece, more in pieces], dim=-1)
+
+    def of_whole_texts(self) -> Float[Tensor, "batch tokens views"]:
+        """Score and outputs at each place."""
+        hidden = self.texts.hidden()
+        return self.sight(self.sight.inner(torch.cat([*hidden], dim=-1), self.texts.embedded))
+
+    def _unchanged(self) -> Float[Tensor, "ways batch tokens filled"]:
+        """For each direction, what all but its states add, at each place."""
+        hidden = self.texts.hidden()
+        found = []
+        for way in range(len(hidden)):
+            others = hidden.clone()
+            others[way] = 0.0
+            found.append(self.sight.inner(torch.cat([*others], dim=-1), self.texts.embedded))
+        return self._filled(torch.stack(found))
+
+    def steps(
+        self, block: Block, order: Int[Tensor, " batch"], pairs: Pairs, *, is_exact: bool
+    ) -> Launch:
+        """Writes what is seen after a step into the pairs, whose documents have this order."""
+        texts = self.texts
+        given = (
+            *(texts.lengths, texts.states, self._unchanged(), self.weights, self.outer),
+            *(order, pairs, *texts.counts, pairs.shape[-1]),
+        )
+        constants = {"IS_EXACT": is_exact, "SIZE": texts.weights.size}
+        constants |= {"INNER": self.inner, "DIRECT": self.direct}
+        block = block.within(self.tile, texts.weights.size)
+        return _launcher(_see_kernel, given, constants, block, 1, texts.weights.ways)
+
+
+def _filled_up(size: int) -> int:
+    return max(SMALLEST, triton.next_power_of_2(size))
+
+
+def _halved(weight: Tensor) -> Tensor:
+    """Weights in fp16, and what that leaves of them."""
+    high = weight.half()
+    return torch.stack([high, (weight - high.float()).half()])
+
+
+def _launcher(
+    kernel: Any, given: tuple[object, ...], constants: dict[str, int], block: Block, parts: int,
+    ways: int,
+) -> Launch:  # fmt: skip
+    """Launches a kernel with all that stays the same; `parts` programs share a block of rows.
+
+    From the second step on Triton need not ask again what the kernel is compiled for.
+    """
+    constants |= {"ROWS": block.rows, "COLUMNS": block.columns, "DEPTH": block.depth}
+    compiled = None
+
+    def launch(step: int, documents: int, rows: int) -> None:
+        nonlocal compiled
+        grid = triton.cdiv(rows, block.rows) * parts, ways, 1
+        if compiled is not None:
+            compiled[grid](step, documents, *given, *constants.values())
+            return
+        options = {"num_warps": block.warps, "num_stages": block.stages}
+        compiled = kernel[grid](step, documents, *given, **constants, **options)
+
+    return launch
