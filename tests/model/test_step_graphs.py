@@ -179,15 +179,33 @@ def test_a_recording_that_fails_leaves_a_generator_that_is_not_being_recorded(mo
     assert given == ["a copy"]
 
 
-@pytest.mark.parametrize("dropout", [0, 1])
-@pytest.mark.parametrize("kind", RECORDED)
-def test_readings_in_which_something_is_dropped_out_are_not_recorded(kind, dropout, at_once):
-    batch = a_batch()
-    for probability, is_training, recordings in ((0.1, True, 0), (0.1, False, 1), (0.0, True, 1)):
-        model, recorder = a_model(kind, **{DROPOUTS[kind][dropout]: probability}), Recorder()
-        a_reader(model, recorder, kind=kind)
-        model.train(is_training)(batch)
-        assert len(recorder.recorded) == recordings
+def test_the_first_recording_of_what_learns_is_the_first_reading_of_its_step(monkeypatch):
+    monkeypatch.setattr(step_graphs, "SEEN_BEFORE", 1)
+    model, recorder = a_model(), Recorder()
+    reader = a_reader(model, recorder)
+    one, wider = a_batch(), a_batch((2, 15, 3))
+    for first, recorded in ((one, 0), (wider, 0), (one, 2)):
+        reader.begin_step()
+        model(first)
+        model(one)
+        assert len(recorder.recorded) == recorded
+    held, recorder = a_model().requires_grad_(False), Recorder()
+    reader = a_reader(held, recorder)
+    for recorded in (0, 1):
+        reader.begin_step()
+        reader(torch.zeros(2, 8, 6, requires_grad=True), torch.ones(2, 8, dtype=torch.bool))
+        assert len(recorder.recorded) == recorded
+
+
+@pytest.mark.parametrize("most_pieces", [10, 10**4])
+def test_a_small_step_that_is_not_recorded_is_not_rounded(most_pieces, monkeypatch):
+    model, recorder = a_model(), Recorder()
+    exact = model(a_batch()).hidden
+    monkeypatch.setattr(step_graphs, "MOST_PIECES", most_pieces)
+    a_reader(model, recorder, is_rounded=True)
+    error = (model(a_batch()).hidden - exact).abs().max().item()
+    assert error > 5e-6 if most_pieces == 10 else error < 1e-6
+    assert not recorder.recorded
 
 
 @pytest.mark.parametrize("kind", ["deberta", "bert"])

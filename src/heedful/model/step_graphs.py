@@ -2,9 +2,7 @@
 
 A step on a few short texts is too small for a GPU: the processor takes longer to name hundreds of
 small pieces of work than the GPU to do them. A CUDA graph names them all at once. It is recorded
-for one shape, so rows are made a little wider than needed, to one of a few widths. Readings in
-which something is dropped out are not recorded: trainings that tried it ended with an error of the
-GPU's random numbers (PyTorch 2.11).
+for one shape, so rows are made a little wider than needed, to one of a few widths.
 """
 
 import warnings
@@ -108,18 +106,12 @@ def record(body: Body, inputs: Rows, is_read: IsRead, pool: Any) -> Reading:
     return cast(Reading, graphed)
 
 
-def is_by_chance(inner: nn.Module) -> bool:
-    """Whether something is dropped out as the model is read now."""
-    return any(
-        isinstance(part, nn.Dropout) and part.training and part.p > 0 for part in inner.modules()
-    )
-
-
 class StepReader:
     """Reads for the steps of a training; call `begin_step` before each.
 
-    `kind` is the name of the architecture. What learns is read in bf16 if `is_rounded`, and what is
-    only looked at in fp32.
+    `kind` is the name of the architecture. If `is_rounded`, what learns is read in bf16 where the
+    GPU is what a step waits for: from a recording, or with many pieces. A small step in bf16 has
+    more pieces of work to name, and takes longer. What is only looked at is read in fp32.
     """
 
     def __init__(
@@ -159,7 +151,9 @@ class StepReader:
                 return self._recorded[kind](inputs, is_read)
             except RuntimeError as error:
                 self._stop_recording("replayed", error)
-        return read_rows(self.inner, self.layers, inputs, is_read, self._rounds(kind))
+        is_large = kind.rows * kind.room > MOST_PIECES
+        rounds = is_large and self._rounds(kind)
+        return read_rows(self.inner, self.layers, inputs, is_read, rounds)
 
     def _kind(self, inputs: Rows) -> Kind:
         rows, room, _ = inputs.shape
@@ -177,9 +171,20 @@ class StepReader:
             and self._seen[kind] > SEEN_BEFORE
             and kind.rows * kind.room <= MOST_PIECES
             and not torch.is_inference_mode_enabled()
-            and not is_by_chance(self.inner)
+            and self._can_gather(kind)
             and self._has_memory()
         )
+
+    def _can_gather(self, kind: Kind) -> bool:
+        """Whether the gradients of what learns can be gathered while they are recorded.
+
+        What gathers a parameter's gradient belongs to the stream that first read it, and lives as
+        long as anything that was read with it. A recording has a stream of its own, and the usual
+        one must not wait for it. So the first comes before anything else in its step, with the last
+        step's loss forgotten. What then gathers is of that recording, and lives as long.
+        """
+        learns = kind.has_gradient and any(p.requires_grad for p in self.inner.parameters())
+        return not learns or kind.number == 0 or any(k.has_gradient for k in self._recorded)
 
     def _try_to_record(self, kind: Kind, inputs: Rows, is_read: IsRead) -> None:
         if kind.number not in self._pools:

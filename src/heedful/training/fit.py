@@ -219,6 +219,7 @@ class Stage:
                 loss = self.phase.objective(model, batch, rng)
                 losses.add(loss, len(batch.indices))
                 self._step(loss, learns)
+                del loss  # and with it how it came about: see `StepReader`
                 watcher.advance(len(batch.indices))
         model.eval()
         mean_loss = losses.mean()
