@@ -372,24 +372,31 @@ def test_weights_that_are_not_given_depend_on_whether_the_encoder_is_fine_tuned(
         a_model(encoder="bilstm:hidden_size=4"),
         a_model(encoder="pretrained:source=tiny"),
     )
-    learning = Faithful(holds_body=False)
+    holding = Faithful(holds_body=True)
     assert Faithful().weights(small) == (1.0, 0.5, 0.0, 0.5)
-    assert Faithful().weights(large) == (1.0, 1.0, 0.3, 1.0)
-    assert learning.weights(large) == (1.0, 1.0, 0.3, 0.3)
-    assert Faithful(keep_weight=0.0).weights(large) == (1.0, 0.0, 0.3, 1.0)
-    assert (Faithful().first_length(small), Faithful().first_length(large)) == (5, 3)
-    lengths = [(r.length(small, 7000), r.length(large, 7000)) for r in (Faithful(), learning)]
-    assert lengths == [(4, 6), (4, 3)]
-    shares = [r.usual(large).replaced_share for r in (Faithful(), learning)]
-    assert shares == [0.5, 0.0]
+    assert Faithful().weights(large) == (1.0, 1.0, 0.3, 0.3)
+    assert holding.weights(large) == (1.0, 1.0, 0.3, 1.0)
+    assert Faithful(keep_weight=0.0).weights(large) == (1.0, 0.0, 0.3, 0.3)
+    lengths = [(r.length(small, 7000), r.length(large, 7000)) for r in (Faithful(), holding)]
+    assert lengths == [(4, 3), (4, 6)]
+    shares = [r.usual(large).replaced_share for r in (Faithful(), holding)]
+    assert shares == [0.0, 0.5]
+
+
+def test_few_documents_take_one_more_epoch_by_the_labels_alone():
+    small, large = a_model(encoder="embedding"), a_model(encoder="pretrained:source=tiny")
+    lengths = [Faithful().first_length(small, documents) for documents in (7000, 5000, 4999, 40)]
+    assert lengths == [4, 4, 5, 5]
+    assert [Faithful().first_length(large, documents) for documents in (7000, 40)] == [3, 3]
+    assert Faithful(first_epochs=2).first_length(small, 40) == 2
 
 
 def test_few_documents_take_more_epochs_up_to_eight():
     large = a_model(encoder="pretrained:source=tiny")
     small = a_model(encoder="embedding")
-    learning = Faithful(holds_body=False)
-    assert [Faithful().length(large, documents) for documents in (2000, 1250, 40)] == [6, 8, 8]
-    assert [learning.length(large, documents) for documents in (2000, 1250, 40)] == [5, 8, 8]
+    holding = Faithful(holds_body=True)
+    assert [Faithful().length(large, documents) for documents in (2000, 1250, 40)] == [5, 8, 8]
+    assert [holding.length(large, documents) for documents in (2000, 1250, 40)] == [6, 8, 8]
     assert [Faithful().length(small, documents) for documents in (6250, 5000, 40)] == [4, 5, 8]
     assert Faithful(epochs=2).length(large, 40) == 2
 
@@ -454,15 +461,15 @@ def test_nothing_is_held_that_has_learnt_nothing():
     assert at_once.held(frozen)
 
 
-def test_all_but_what_is_on_top_of_a_pretrained_encoder_is_held_unless_asked_otherwise():
+def test_all_but_what_is_on_top_of_a_pretrained_encoder_is_held_if_asked_for():
     large = a_model(encoder="pretrained:source=tiny:votes=3")
-    *_, then = Faithful().phases(large, material(0, 1, 1))
+    *_, then = Faithful(holds_body=True).phases(large, material(0, 1, 1))
     held = {parameter for module in then.holds for parameter in module.parameters()}
     learnt = {name for name, parameter in large.named_parameters() if parameter not in held}
     on_top = ("encoder.vote.", "alignment.", "output.")
     assert learnt == {n for n, _ in large.named_parameters() if n.startswith(on_top)}
     assert len(learnt) >= 6
-    assert not Faithful(holds_body=False).held(large)
+    assert not Faithful().held(large)
 
 
 def test_beside_another_penalty_it_still_holds_the_embeddings_and_averages_weights():
@@ -505,9 +512,9 @@ def test_averaged_weights_end_with_the_last_epoch_and_others_with_the_best(recip
 
 def test_a_pretrained_encoder_ends_with_its_best_epoch_and_what_is_on_top_is_averaged():
     large = a_model(encoder="pretrained:source=tiny")
-    phases = Faithful().phases(large, material(0, 1, 1))
+    phases = Faithful(holds_body=True).phases(large, material(0, 1, 1))
     assert [(phase.keep, phase.averaging) for phase in phases] == [("best", None), ("best", 1.0)]
-    assert Faithful(holds_body=False).averaged(large) is None
+    assert Faithful().averaged(large) is None
 
 
 def test_without_first_epochs_there_is_no_teacher_and_accuracy_tells_the_best_epoch():

@@ -49,7 +49,7 @@ from heedful.training.recipe import (
 
 Number = TypeVar("Number", int, float, float | None)
 VOTES, LAYERS = 64, 7  # of a pretrained encoder: what its words say, read at even depths
-MOST_EPOCHS = 8  # with the penalties
+MOST_FIRST, MOST_EPOCHS = 5, 8  # by the labels alone, with the penalties
 
 
 @dataclass(frozen=True)
@@ -57,9 +57,10 @@ class Usual:
     """What suits a kind of model, where nothing else is given."""
 
     weights: tuple[float, float, float, float]  # of rank, keep, drop and away
-    first_epochs: int  # by the labels alone
+    first_epochs: int  # by the labels alone, at least
+    first_readings: int  # of documents then, so that few take more epochs
     epochs: int  # with the penalties, at least
-    readings: int  # of documents with them, so that few take more epochs
+    readings: int  # the same with them
     deletions: int
     replaced_share: float
     first_averaging: float | None
@@ -67,10 +68,10 @@ class Usual:
     kept: Literal["best", "last"]  # epoch, where weights are averaged
 
 
-FROM_SCRATCH = Usual((1.0, 0.5, 0.0, 0.5), 5, 4, 25_000, 4, 0.5, 1.0, 1.0, "last")
-# A pretrained encoder learns in few and small steps; if it is held, only what is on top learns.
-FINE_TUNED = Usual((1.0, 1.0, 0.3, 0.3), 3, 3, 10_000, 4, 0.0, None, None, "best")
-ON_TOP = Usual((1.0, 1.0, 0.3, 1.0), 3, 6, 10_000, 6, 0.5, None, 1.0, "best")
+FROM_SCRATCH = Usual((1.0, 0.5, 0.0, 0.5), 4, 20_000, 4, 25_000, 4, 0.5, 1.0, 1.0, "last")
+# A pretrained encoder learns in few and small steps; where it does not, what is on top of it does.
+FINE_TUNED = Usual((1.0, 1.0, 0.3, 0.3), 3, 0, 3, 10_000, 4, 0.0, None, None, "best")
+ON_TOP = Usual((1.0, 1.0, 0.3, 1.0), 3, 0, 6, 10_000, 6, 0.5, None, 1.0, "best")
 
 
 @recipes.register("faithful")
@@ -96,8 +97,8 @@ class Faithful(Penalised):
     and Drop leave out is replaced by an unknown word; in the others it is deleted. Away costs no
     second reading: it keeps the states of other words from telling what the top words say, which
     would then reach the decision past the weights.
-    A pretrained encoder is held after the first epochs: what attention and output see is then
-    `votes` made of its layers, which keep what a word says apart from what the text says.
+    Of a pretrained encoder, attention and output see `votes` made of its layers, which keep what a
+    word says apart from what the text says. It learns on unless `holds_body`.
     A model from scratch ends both parts with the last epoch, its weights averaged; a pretrained
     one with the best: in the second part that whose answers are most often right from the whole
     dev text and from its top words, both counted alike.
@@ -106,18 +107,18 @@ class Faithful(Penalised):
     rank_weight: float | None = None  # None: 1, whatever the encoder
     keep_weight: float | None = None  # None: 0.5, and 1 for a pretrained encoder
     drop_weight: float | None = None  # None: 0, and 0.3 for a pretrained encoder
-    away_weight: float | None = None  # None: 0.5, 1 for a pretrained encoder (0.3 if it learns on)
+    away_weight: float | None = None  # None: 0.5, 0.3 for a pretrained encoder (1 if it is held)
     ranked_share: float = 0.5  # of the documents of a batch: reading them again takes time
-    deletions: int | None = None  # words of each; None: 4, and 6 for a pretrained encoder
+    deletions: int | None = None  # words of each; None: 4, and 6 for a held encoder
     shares: tuple[float, ...] = (0.1, 0.2, 0.5)
     replaced_share: float | None = None  # of the batches; None: 0.5, 0 if a pretrained one learns
-    first_epochs: int | None = None  # None: 5, and 3 for a pretrained encoder
+    first_epochs: int | None = None  # None: 3 for a pretrained encoder, others 4, 5 on few texts
     teacher_weight: float = 0.5  # of what the model said after the first epochs
     first_averaging: float | None = None  # epochs of averaged weights; None: 1, from scratch
-    averaging: float | None = None  # the same after the first epochs; None: 1
+    averaging: float | None = None  # the same afterwards; None: 1, unless a pretrained one learns
     holds_embeddings: bool = True  # they do not change after the first epochs
-    holds_body: bool = True  # nor does a pretrained encoder
-    epochs: int | None = None  # None: 4, and 6 for a pretrained encoder; up to 8 on few documents
+    holds_body: bool = False  # nor does a pretrained encoder
+    epochs: int | None = None  # None: 4, 3 for a pretrained encoder, 6 if held; 8 on few documents
 
     def __post_init__(self) -> None:
         at_least(0, rank_weight=self.rank_weight, keep_weight=self.keep_weight)
@@ -178,7 +179,7 @@ class Faithful(Penalised):
     ) -> Iterator[Phase]:
         """The model learns the labels first; what it then says of each text is its teacher."""
         assert isinstance(prepared, _Targets)
-        if epochs := self.first_length(model):
+        if epochs := self.first_length(model, len(material.documents)):
             averaging = _given(self.first_averaging, self.usual(model).first_averaging)
             yield Phase(
                 by_label,
@@ -196,9 +197,12 @@ class Faithful(Penalised):
             return FROM_SCRATCH
         return ON_TOP if self.holds_body or _is_frozen(model) else FINE_TUNED
 
-    def first_length(self, model: TextClassifier) -> int:
-        """At most this many epochs by the labels alone."""
-        return _given(self.first_epochs, self.usual(model).first_epochs)
+    def first_length(self, model: TextClassifier, documents: int) -> int:
+        """So many epochs by the labels alone."""
+        if self.first_epochs is not None:
+            return self.first_epochs
+        usual = self.usual(model)
+        return min(MOST_FIRST, max(usual.first_epochs, math.ceil(usual.first_readings / documents)))
 
     def averaged(self, model: TextClassifier) -> float | None:
         """Epochs over which weights are averaged after the first ones."""
@@ -217,11 +221,12 @@ class Faithful(Penalised):
 
     def held(self, model: TextClassifier) -> Sequence[nn.Module]:
         """What does not change after the first epochs: accuracy then falls less."""
-        if not self.first_length(model) and not _is_frozen(model):
+        if self.first_epochs == 0 and not _is_frozen(model):
             return []
         if not isinstance(model.encoder, PretrainedEncoder):
             return [model.embedding] if self.holds_embeddings else []
-        return [model.embedding, *model.encoder.read_with] if self.holds_body else []
+        is_held = self.holds_body or _is_frozen(model)
+        return [model.embedding, *model.encoder.read_with] if is_held else []
 
     def counted_too(self, model: TextClassifier) -> Mapping[str, nn.Module]:
         """Answers from the top words of a text count as much as those from the whole.
@@ -229,7 +234,7 @@ class Faithful(Penalised):
         A model that knows the labels already may be most accurate before attention has learnt.
         """
         assert isinstance(model, AttentionClassifier)
-        return {"top_words": TopWords(model)} if self.first_length(model) else {}
+        return {} if self.first_epochs == 0 else {"top_words": TopWords(model)}
 
     def penalty(
         self,
