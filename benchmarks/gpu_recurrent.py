@@ -130,10 +130,6 @@ def profile(work: Callable[[], object]) -> None:
     times: dict[str, list[float]] = {}
     for event in events:
         times.setdefault(event.name, []).append(event.time_range.elapsed_us() / 1000)
-    if "_step_kernel" in times:
-        both = times.pop("_step_kernel")
-        times["_step_kernel, whole texts"] = both[:WORDS]
-        times["_step_kernel, shortened texts"] = both[WORDS:]
     everything = sum(map(sum, times.values()))
     first, last = events[0].time_range.start, max(event.time_range.end for event in events)
     print(f"    GPU busy {everything:.2f} of {(last - first) / 1000:.2f} ms")
