@@ -66,6 +66,7 @@ class Block:
     depth: int = 32  # of a product: units of the states before that are fetched together
     warps: int = 8
     stages: int = 3  # fetched ahead
+    registers: int | None = None  # of a thread, at most: the fewer, the more programs run at once
 
     def within(self, columns: int, depth: int) -> "Block":
         """The same, no larger than a matrix."""
@@ -77,9 +78,9 @@ class Block:
         return {"ROWS": self.rows, "COLUMNS": self.columns, "DEPTH": self.depth}
 
     @property
-    def options(self) -> dict[str, int]:
+    def options(self) -> dict[str, int | None]:
         """As Triton takes them."""
-        return {"num_warps": self.warps, "num_stages": self.stages}
+        return {"num_warps": self.warps, "num_stages": self.stages, "maxnreg": self.registers}
 
 
 @dataclass(frozen=True)
@@ -87,8 +88,8 @@ class Blocks:
     """Of the three ways in which kernels are run."""
 
     whole: Block = Block(rows=16, columns=128)
-    step: Block = Block(rows=128, columns=64)
-    see: Block = Block(rows=128, columns=128)
+    step: Block = Block(rows=128, columns=32, registers=128)
+    see: Block = Block(rows=64, columns=128, warps=4, stages=2, registers=168)
 
 
 USUAL = Blocks()
@@ -171,31 +172,36 @@ def _located(row, step, documents, lengths, batch, tokens, way):
 @triton.jit
 @no_type_check
 def _read_word(
-    here, source, target, old, new, is_read, is_row, unit, products, weights, states, memories,
-    to_rest, to_low, IS_EXACT: tl.constexpr, SIZE: tl.constexpr, DEPTH: tl.constexpr,
+    here, source, target, old, new, is_read, is_row, left, products, weights, states, memories,
+    to_rest, to_low, IS_EXACT: tl.constexpr, SIZE: tl.constexpr, COLUMNS: tl.constexpr,
+    DEPTH: tl.constexpr,
 ):  # fmt: skip
     """Some units' states and memories of some rows after the word in the cells `here`.
 
     States go from cells to cells, `source` to `target`, memories from `old` to `new`. Rows that
-    are not read begin with zeros.
+    are not read begin with zeros. One product serves all gates: tensor cores like wide matrices,
+    and the waits for what is fetched are fewer.
     """
     is_read, is_written = is_read[:, None], is_row[:, None]
-    given = products + here[:, None] * 4 * SIZE + unit[None, :]
-    enter = tl.load(given, mask=is_written, other=0.0)
-    keep = tl.load(given + SIZE, mask=is_written, other=0.0)
-    leave = tl.load(given + 2 * SIZE, mask=is_written, other=0.0)
-    candidate = tl.load(given + 3 * SIZE, mask=is_written, other=0.0)
+    unit = left + tl.arange(0, COLUMNS)
+    gate = tl.arange(0, 4 * COLUMNS) // COLUMNS
+    column = gate * SIZE + left + tl.arange(0, 4 * COLUMNS) % COLUMNS
+    given = products + here[:, None] * 4 * SIZE + column[None, :]
+    sums = tl.load(given, mask=is_written, other=0.0)
+    # Fetched early, it takes the layout of the sums; later, they would all take its layout.
+    before = tl.load(memories + old[:, None] * SIZE + unit[None, :], mask=is_read, other=0.0)
     for start in range(0, SIZE, DEPTH):
         k = start + tl.arange(0, DEPTH)
         piece = states + source[:, None] * SIZE + k[None, :]
         high, low = _states(piece, to_low, is_read, IS_EXACT)
-        weight = weights + k[:, None] * 4 * SIZE + unit[None, :]
-        enter = _plus_product(enter, high, low, weight, to_rest, IS_EXACT)
-        keep = _plus_product(keep, high, low, weight + SIZE, to_rest, IS_EXACT)
-        leave = _plus_product(leave, high, low, weight + 2 * SIZE, to_rest, IS_EXACT)
-        candidate = _plus_product(candidate, high, low, weight + 3 * SIZE, to_rest, IS_EXACT)
+        weight = weights + k[:, None] * 4 * SIZE + column[None, :]
+        sums = _plus_product(sums, high, low, weight, to_rest, IS_EXACT)
+    # A thread holds the same units of all gates, so that this moves nothing.
+    by_gate = tl.permute(tl.reshape(sums, (sums.shape[0], 2, 2, COLUMNS)), (0, 3, 1, 2))
+    even, odd = tl.split(by_gate)
+    enter, leave = tl.split(even)
+    keep, candidate = tl.split(odd)
 
-    before = tl.load(memories + old[:, None] * SIZE + unit[None, :], mask=is_read, other=0.0)
     state, memory = _gated(enter, keep, leave, candidate, before)
     tl.store(memories + new[:, None] * SIZE + unit[None, :], memory, mask=is_written)
     high = state.to(tl.float16)
@@ -231,9 +237,9 @@ def _whole_kernel(
         before = here - (1 - 2 * way)
         for left in range(0, SIZE, COLUMNS):
             _read_word(
-                here, before, here, before, here, is_read, is_row, left + tl.arange(0, COLUMNS),
-                products, weights, states, memories, ways * 4 * SIZE * SIZE, 3 * cells * SIZE,
-                True, SIZE, DEPTH,
+                here, before, here, before, here, is_read, is_row, left, products, weights,
+                states, memories, ways * 4 * SIZE * SIZE, 3 * cells * SIZE, True, SIZE, COLUMNS,
+                DEPTH,
             )  # fmt: skip
         tl.debug_barrier()  # the next step reads what this one has written
         step += 1
@@ -254,7 +260,7 @@ def _step_kernel(
     PARTS: tl.constexpr = SIZE // COLUMNS
     way = tl.program_id(1)
     row = tl.program_id(0) // PARTS * ROWS + tl.arange(0, ROWS)
-    unit = tl.program_id(0) % PARTS * COLUMNS + tl.arange(0, COLUMNS)
+    left = tl.program_id(0) % PARTS * COLUMNS
     cells = ways.to(tl.int64) * batch * tokens
     is_row, _, word, _, first, here = _located(row, step, documents, lengths, batch, tokens, way)
     # The first word that is read follows the whole text's state before the deleted one.
@@ -264,8 +270,8 @@ def _step_kernel(
     source = tl.where(begins, start, own + (step - 1) % 2 * cells)
     _read_word(
         here, source, own + step % 2 * cells, tl.where(begins, start, own), own,
-        is_row & (step > 1), is_row, unit, products, weights + way * 4 * SIZE * SIZE, states,
-        memories, ways * 4 * SIZE * SIZE, 3 * cells * SIZE, IS_EXACT, SIZE, DEPTH,
+        is_row & (step > 1), is_row, left, products, weights + way * 4 * SIZE * SIZE, states,
+        memories, ways * 4 * SIZE * SIZE, 3 * cells * SIZE, IS_EXACT, SIZE, COLUMNS, DEPTH,
     )  # fmt: skip
 
 
@@ -291,35 +297,41 @@ def _see_kernel(
     source = states + ((1 + step % 2) * cells + first + word)[:, None] * SIZE
     seen = unchanged + here[:, None] * WIDTH
     weights += way * SIZE * WIDTH
-    to_rest = ways * SIZE * WIDTH
+    to_rest, to_low = ways * SIZE * WIDTH, 3 * cells * SIZE
     document = tl.load(order + number, mask=is_row, other=0).to(tl.int64)
     deleted = tl.where(way == 0, word, length - 1 - word)
     place = tl.where(way == 0, step, length - 1 - step)
     into = pairs + ((document * tokens + deleted) * tokens + place) * views
 
-    if INNER > 0:
+    last = tl.arange(0, DIRECT)
+    past = INNER + last[None, :]
+    given = tl.load(seen + past, mask=is_seen, other=0.0)
+    direct = given
+    if INNER == 0:
+        for start in range(0, SIZE, DEPTH):
+            k = start + tl.arange(0, DEPTH)
+            high, low = _states(source + k[None, :], to_low, is_seen, IS_EXACT)
+            weight = weights + k[:, None] * WIDTH
+            direct = _plus_product(direct, high, low, weight + past, to_rest, IS_EXACT)
+    else:
         score = tl.zeros((ROWS,), tl.float32)
         for left in range(0, INNER, COLUMNS):
-            column = left + tl.arange(0, COLUMNS)
-            inner = tl.load(seen + column[None, :], mask=is_seen, other=0.0)
+            column = left + tl.arange(0, COLUMNS)[None, :]
+            direct = given  # the same for each tile, beside which it costs little
+            factor = tl.load(outer + column)  # early, for the same reason as `before` above
+            inner = tl.load(seen + column, mask=is_seen, other=0.0)
             for start in range(0, SIZE, DEPTH):
                 k = start + tl.arange(0, DEPTH)
-                high, low = _states(source + k[None, :], 3 * cells * SIZE, is_seen, IS_EXACT)
-                weight = weights + k[:, None] * WIDTH + column[None, :]
-                inner = _plus_product(inner, high, low, weight, to_rest, IS_EXACT)
+                high, low = _states(source + k[None, :], to_low, is_seen, IS_EXACT)
+                weight = weights + k[:, None] * WIDTH
+                direct = _plus_product(direct, high, low, weight + past, to_rest, IS_EXACT)
+                inner = _plus_product(inner, high, low, weight + column, to_rest, IS_EXACT)
             curved = _ratio(2.0, _one_more(-2.0 * inner)) - 1.0
-            score += tl.sum(tl.load(outer + column)[None, :] * curved, 1)
+            score += tl.sum(factor * curved, 1)
         tl.store(into, score, mask=is_row)
         into += 1
         views -= 1
-    column = tl.arange(0, DIRECT)
-    direct = tl.load(seen + INNER + column[None, :], mask=is_seen, other=0.0)
-    for start in range(0, SIZE, DEPTH):
-        k = start + tl.arange(0, DEPTH)
-        high, low = _states(source + k[None, :], 3 * cells * SIZE, is_seen, IS_EXACT)
-        weight = weights + k[:, None] * WIDTH + INNER + column[None, :]
-        direct = _plus_product(direct, high, low, weight, to_rest, IS_EXACT)
-    tl.store(into[:, None] + column[None, :], direct, mask=is_seen & (column < views)[None, :])
+    tl.store(into[:, None] + last[None, :], direct, mask=is_seen & (last < views)[None, :])
 
 
 def can_take(
