@@ -82,6 +82,33 @@ def test_a_document_may_be_empty():
     assert_same((layers, sight, embedded, is_token))
 
 
+@pytest.mark.parametrize("blocks", [kernels.USUAL, SMALL])
+@pytest.mark.parametrize(
+    "encoder",
+    [
+        "bilstm:hidden_size=16",
+        "bilstm:hidden_size=50",
+        "lstm:hidden_size=16",
+        "lstm:hidden_size=128",
+    ],
+)
+def test_whole_texts_are_read_as_pytorch_reads_them(encoder, blocks):
+    lengths = [9, 9, 7, *[3] * 10, 2, 2, 1, 1, 1, 0, 0]  # the last programs have less to do
+    layers, _, embedded, _ = a_case(*lengths[:-2], 1, 1, encoder=encoder)
+    tokens = torch.tensor(lengths, device=DEVICE).int()
+    with torch.no_grad(), in_full():
+        texts = kernels._Texts(kernels._Weights(layers), embedded, tokens)
+        texts.read_whole(blocks.whole)
+        for way, layer in enumerate(layers):
+            for number, length in enumerate(lengths):
+                hidden = texts.hidden()[way, number]
+                if length:
+                    text = embedded[number, :length]
+                    expected = layer(text.flip(0))[0].flip(0) if way else layer(text)[0]
+                    torch.testing.assert_close(hidden[:length], expected, atol=1e-5, rtol=0)
+                assert (hidden[length:] == 0).all()
+
+
 @pytest.mark.parametrize("encoder", ["bilstm:hidden_size=40", "lstm:hidden_size=40"])
 def test_small_blocks_find_the_same(encoder):
     assert_same(a_case(*LENGTHS, encoder=encoder), blocks=SMALL)

@@ -5,7 +5,7 @@ gates and read them again. Here a program takes some texts and some units: it mu
 before by these units' weights, adds the products of the input, applies the gates, and writes states
 and memories. A second kernel finds what attention and output see of the new states.
 
-    whole texts        every state and memory is kept, by place
+    whole texts        read before, in one launch; every state and memory is kept, by place
     shortened texts    text without word t begins at t + 1, from the whole text's state before t;
                        only the last state is kept, in two buffers that take turns
 
@@ -66,19 +66,30 @@ class Block:
     depth: int = 32  # of a product: units of the states before that are fetched together
     warps: int = 8
     stages: int = 3  # fetched ahead
+    registers: int | None = None  # of a thread, at most: the fewer, the more programs run at once
 
     def within(self, columns: int, depth: int) -> "Block":
         """The same, no larger than a matrix."""
         return replace(self, columns=min(self.columns, columns), depth=min(self.depth, depth))
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """As a kernel takes them."""
+        return {"ROWS": self.rows, "COLUMNS": self.columns, "DEPTH": self.depth}
+
+    @property
+    def options(self) -> dict[str, int | None]:
+        """As Triton takes them."""
+        return {"num_warps": self.warps, "num_stages": self.stages, "maxnreg": self.registers}
 
 
 @dataclass(frozen=True)
 class Blocks:
     """Of the three ways in which kernels are run."""
 
-    whole: Block = Block(rows=16, columns=32, depth=64, warps=4)
-    step: Block = Block(rows=128, columns=64)
-    see: Block = Block(rows=128, columns=128)
+    whole: Block = Block(rows=16, columns=128)
+    step: Block = Block(rows=128, columns=32, registers=128)
+    see: Block = Block(rows=64, columns=128, warps=4, stages=2, registers=168)
 
 
 USUAL = Blocks()
@@ -144,73 +155,53 @@ def _states(source, to_rest, is_row, IS_EXACT: tl.constexpr):
 
 @triton.jit
 @no_type_check
-def _located(row, words, step, documents, lengths, batch, tokens, way):
+def _located(row, step, documents, lengths, batch, tokens, way):
     """Of each row: whether it is one, the number of its document, its word, length, and cells.
 
     A cell is a place of a document in one direction. The first is that of the document's first
     word, the second the one that is read in this step.
     """
-    number = row // words
+    number = row // step
     is_row = number < documents
     length = tl.load(lengths + number, mask=is_row, other=1)
     first = (way.to(tl.int64) * batch + number) * tokens
     here = first + tl.where(way == 0, step, length - 1 - step)
-    return is_row, number, row % words, length, first, here
+    return is_row, number, row % step, length, first, here
 
 
-@triton.jit(do_not_specialize=COUNTS)
+@triton.jit
 @no_type_check
-def _step_kernel(
-    step, documents, lengths, products, weights, states, memories, batch, tokens, ways,
-    IS_WHOLE: tl.constexpr, IS_EXACT: tl.constexpr, SIZE: tl.constexpr, ROWS: tl.constexpr,
-    COLUMNS: tl.constexpr, DEPTH: tl.constexpr,
+def _read_word(
+    here, source, target, old, new, is_read, is_row, left, products, weights, states, memories,
+    to_rest, to_low, IS_EXACT: tl.constexpr, SIZE: tl.constexpr, COLUMNS: tl.constexpr,
+    DEPTH: tl.constexpr,
 ):  # fmt: skip
-    """States and memories of some rows and units after one more word.
+    """Some units' states and memories of some rows after the word in the cells `here`.
 
-    States lie in three parts: those of whole texts at every place, and two buffers of those of
-    shortened texts. Memories have one buffer, since each is read and written by one program.
+    States go from cells to cells, `source` to `target`, memories from `old` to `new`. Rows that
+    are not read begin with zeros. One product serves all gates: tensor cores like wide matrices,
+    and the waits for what is fetched are fewer.
     """
-    PARTS: tl.constexpr = SIZE // COLUMNS
-    way = tl.program_id(1)
-    row = tl.program_id(0) // PARTS * ROWS + tl.arange(0, ROWS)
-    unit = tl.program_id(0) % PARTS * COLUMNS + tl.arange(0, COLUMNS)
-    cells = ways.to(tl.int64) * batch * tokens
-    words = 1 if IS_WHOLE else step
-    is_row, _, word, _, first, here = _located(
-        row, words, step, documents, lengths, batch, tokens, way
-    )
-    forth = 1 - 2 * way  # to the next place
-    if IS_WHOLE:
-        source, target = here - forth, here
-        old, new = source, target
-        is_read = is_row & (step > 0)
-    else:
-        begins = word == step - 1  # from the whole text's state before the deleted word
-        own = cells + first + word
-        source = tl.where(begins, here - 2 * forth, own + (step - 1) % 2 * cells)
-        target = own + step % 2 * cells
-        old, new = tl.where(begins, here - 2 * forth, own), own
-        is_read = is_row & (step > 1)
     is_read, is_written = is_read[:, None], is_row[:, None]
-
-    given = products + here[:, None] * 4 * SIZE + unit[None, :]
-    enter = tl.load(given, mask=is_written, other=0.0)
-    keep = tl.load(given + SIZE, mask=is_written, other=0.0)
-    leave = tl.load(given + 2 * SIZE, mask=is_written, other=0.0)
-    candidate = tl.load(given + 3 * SIZE, mask=is_written, other=0.0)
-    weights += way * 4 * SIZE * SIZE
-    to_rest = ways * 4 * SIZE * SIZE
+    unit = left + tl.arange(0, COLUMNS)
+    gate = tl.arange(0, 4 * COLUMNS) // COLUMNS
+    column = gate * SIZE + left + tl.arange(0, 4 * COLUMNS) % COLUMNS
+    given = products + here[:, None] * 4 * SIZE + column[None, :]
+    sums = tl.load(given, mask=is_written, other=0.0)
+    # Fetched early, it takes the layout of the sums; later, they would all take its layout.
+    before = tl.load(memories + old[:, None] * SIZE + unit[None, :], mask=is_read, other=0.0)
     for start in range(0, SIZE, DEPTH):
         k = start + tl.arange(0, DEPTH)
         piece = states + source[:, None] * SIZE + k[None, :]
-        high, low = _states(piece, 3 * cells * SIZE, is_read, IS_EXACT)
-        weight = weights + k[:, None] * 4 * SIZE + unit[None, :]
-        enter = _plus_product(enter, high, low, weight, to_rest, IS_EXACT)
-        keep = _plus_product(keep, high, low, weight + SIZE, to_rest, IS_EXACT)
-        leave = _plus_product(leave, high, low, weight + 2 * SIZE, to_rest, IS_EXACT)
-        candidate = _plus_product(candidate, high, low, weight + 3 * SIZE, to_rest, IS_EXACT)
+        high, low = _states(piece, to_low, is_read, IS_EXACT)
+        weight = weights + k[:, None] * 4 * SIZE + column[None, :]
+        sums = _plus_product(sums, high, low, weight, to_rest, IS_EXACT)
+    # A thread holds the same units of all gates, so that this moves nothing.
+    by_gate = tl.permute(tl.reshape(sums, (sums.shape[0], 2, 2, COLUMNS)), (0, 3, 1, 2))
+    even, odd = tl.split(by_gate)
+    enter, leave = tl.split(even)
+    keep, candidate = tl.split(odd)
 
-    before = tl.load(memories + old[:, None] * SIZE + unit[None, :], mask=is_read, other=0.0)
     state, memory = _gated(enter, keep, leave, candidate, before)
     tl.store(memories + new[:, None] * SIZE + unit[None, :], memory, mask=is_written)
     high = state.to(tl.float16)
@@ -218,7 +209,70 @@ def _step_kernel(
     tl.store(into, high, mask=is_written)
     if IS_EXACT:
         low = (state - high.to(tl.float32)).to(tl.float16)
-        tl.store(into + 3 * cells * SIZE, low, mask=is_written)
+        tl.store(into + to_low, low, mask=is_written)
+
+
+@triton.jit(do_not_specialize=COUNTS)
+@no_type_check
+def _whole_kernel(
+    lengths, products, weights, states, memories, batch, tokens, ways,
+    SIZE: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr, DEPTH: tl.constexpr,
+):  # fmt: skip
+    """States and memories of some whole texts after each of their words, in full.
+
+    A program takes all steps, one after the other, since no other program needs or writes its rows.
+    """
+    way = tl.program_id(1)
+    number = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    length = tl.load(lengths + number, mask=number < batch, other=0)
+    cells = ways.to(tl.int64) * batch * tokens
+    first = (way.to(tl.int64) * batch + number) * tokens
+    weights += way * 4 * SIZE * SIZE
+    longest = tl.max(length, 0)
+    step = 0
+    while step < longest:
+        is_row = step < length
+        is_read = is_row & (step > 0)
+        here = first + tl.where(way == 0, step, length - 1 - step)
+        before = here - (1 - 2 * way)
+        for left in range(0, SIZE, COLUMNS):
+            _read_word(
+                here, before, here, before, here, is_read, is_row, left, products, weights,
+                states, memories, ways * 4 * SIZE * SIZE, 3 * cells * SIZE, True, SIZE, COLUMNS,
+                DEPTH,
+            )  # fmt: skip
+        tl.debug_barrier()  # the next step reads what this one has written
+        step += 1
+
+
+@triton.jit(do_not_specialize=COUNTS)
+@no_type_check
+def _step_kernel(
+    step, documents, lengths, products, weights, states, memories, batch, tokens, ways,
+    IS_EXACT: tl.constexpr, SIZE: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
+    DEPTH: tl.constexpr,
+):  # fmt: skip
+    """States and memories of some shortened texts and units after one more word.
+
+    States lie in three parts: those of whole texts at every place, and two buffers of those of
+    shortened texts. Memories have one buffer, since each is read and written by one program.
+    """
+    PARTS: tl.constexpr = SIZE // COLUMNS
+    way = tl.program_id(1)
+    row = tl.program_id(0) // PARTS * ROWS + tl.arange(0, ROWS)
+    left = tl.program_id(0) % PARTS * COLUMNS
+    cells = ways.to(tl.int64) * batch * tokens
+    is_row, _, word, _, first, here = _located(row, step, documents, lengths, batch, tokens, way)
+    # The first word that is read follows the whole text's state before the deleted one.
+    begins = word == step - 1
+    start = here - 2 * (1 - 2 * way)
+    own = cells + first + word
+    source = tl.where(begins, start, own + (step - 1) % 2 * cells)
+    _read_word(
+        here, source, own + step % 2 * cells, tl.where(begins, start, own), own,
+        is_row & (step > 1), is_row, left, products, weights + way * 4 * SIZE * SIZE, states,
+        memories, ways * 4 * SIZE * SIZE, 3 * cells * SIZE, IS_EXACT, SIZE, COLUMNS, DEPTH,
+    )  # fmt: skip
 
 
 @triton.jit(do_not_specialize=COUNTS)
@@ -237,41 +291,47 @@ def _see_kernel(
     row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     cells = ways.to(tl.int64) * batch * tokens
     is_row, number, word, length, first, here = _located(
-        row, step, step, documents, lengths, batch, tokens, way
+        row, step, documents, lengths, batch, tokens, way
     )
     is_seen = is_row[:, None]
     source = states + ((1 + step % 2) * cells + first + word)[:, None] * SIZE
     seen = unchanged + here[:, None] * WIDTH
     weights += way * SIZE * WIDTH
-    to_rest = ways * SIZE * WIDTH
+    to_rest, to_low = ways * SIZE * WIDTH, 3 * cells * SIZE
     document = tl.load(order + number, mask=is_row, other=0).to(tl.int64)
     deleted = tl.where(way == 0, word, length - 1 - word)
     place = tl.where(way == 0, step, length - 1 - step)
     into = pairs + ((document * tokens + deleted) * tokens + place) * views
 
-    if INNER > 0:
+    last = tl.arange(0, DIRECT)
+    past = INNER + last[None, :]
+    given = tl.load(seen + past, mask=is_seen, other=0.0)
+    direct = given
+    if INNER == 0:
+        for start in range(0, SIZE, DEPTH):
+            k = start + tl.arange(0, DEPTH)
+            high, low = _states(source + k[None, :], to_low, is_seen, IS_EXACT)
+            weight = weights + k[:, None] * WIDTH
+            direct = _plus_product(direct, high, low, weight + past, to_rest, IS_EXACT)
+    else:
         score = tl.zeros((ROWS,), tl.float32)
         for left in range(0, INNER, COLUMNS):
-            column = left + tl.arange(0, COLUMNS)
-            inner = tl.load(seen + column[None, :], mask=is_seen, other=0.0)
+            column = left + tl.arange(0, COLUMNS)[None, :]
+            direct = given  # the same for each tile, beside which it costs little
+            factor = tl.load(outer + column)  # early, for the same reason as `before` above
+            inner = tl.load(seen + column, mask=is_seen, other=0.0)
             for start in range(0, SIZE, DEPTH):
                 k = start + tl.arange(0, DEPTH)
-                high, low = _states(source + k[None, :], 3 * cells * SIZE, is_seen, IS_EXACT)
-                weight = weights + k[:, None] * WIDTH + column[None, :]
-                inner = _plus_product(inner, high, low, weight, to_rest, IS_EXACT)
+                high, low = _states(source + k[None, :], to_low, is_seen, IS_EXACT)
+                weight = weights + k[:, None] * WIDTH
+                direct = _plus_product(direct, high, low, weight + past, to_rest, IS_EXACT)
+                inner = _plus_product(inner, high, low, weight + column, to_rest, IS_EXACT)
             curved = _ratio(2.0, _one_more(-2.0 * inner)) - 1.0
-            score += tl.sum(tl.load(outer + column)[None, :] * curved, 1)
+            score += tl.sum(factor * curved, 1)
         tl.store(into, score, mask=is_row)
         into += 1
         views -= 1
-    column = tl.arange(0, DIRECT)
-    direct = tl.load(seen + INNER + column[None, :], mask=is_seen, other=0.0)
-    for start in range(0, SIZE, DEPTH):
-        k = start + tl.arange(0, DEPTH)
-        high, low = _states(source + k[None, :], 3 * cells * SIZE, is_seen, IS_EXACT)
-        weight = weights + k[:, None] * WIDTH + INNER + column[None, :]
-        direct = _plus_product(direct, high, low, weight, to_rest, IS_EXACT)
-    tl.store(into[:, None] + column[None, :], direct, mask=is_seen & (column < views)[None, :])
+    tl.store(into[:, None] + last[None, :], direct, mask=is_seen & (last < views)[None, :])
 
 
 def can_take(
@@ -385,13 +445,10 @@ def pairs_without_each_word(
         place = torch.arange(is_token.shape[1], device=embedded.device)
         documents = (lengths > place.unsqueeze(1)).sum(dim=1).tolist()  # that have a word there
         texts = _Texts(_Weights(layers), embedded[order], lengths.int())
-        step = texts.steps(blocks.whole, is_whole=True, is_exact=True)
-        for number, count in enumerate(documents):
-            check_interrupted()
-            step(number, count, count)
+        texts.read_whole(blocks.whole)
         views = _Views(sight, texts)
         pairs = embedded.new_zeros(*is_token.shape, len(place), sight.views)
-        step = texts.steps(blocks.step, is_whole=False, is_exact=is_exact)
+        step = texts.steps(blocks.step, is_exact=is_exact)
         see = views.steps(blocks.see, order.int(), pairs, is_exact=is_exact)
         for number, count in enumerate(documents[1:], start=1):
             check_interrupted()
@@ -442,17 +499,22 @@ class _Texts:
         self.states = embedded.new_empty(2, 3, *cells, weights.size, dtype=torch.float16)
         self.states[:, 0] = 0.0  # also where there is no word
         self.memories = embedded.new_empty(2, *cells, weights.size)
+        tensors = lengths, self.products, weights.from_state, self.states, self.memories
+        self.given = *tensors, *self.counts
 
-    def steps(self, block: Block, *, is_whole: bool, is_exact: bool) -> Launch:
-        """One step of whole or of shortened texts."""
-        given = (
-            *(self.lengths, self.products, self.weights.from_state, self.states, self.memories),
-            *self.counts,
-        )
-        constants = {"IS_WHOLE": is_whole, "IS_EXACT": is_exact, "SIZE": self.weights.size}
+    def read_whole(self, block: Block) -> None:
+        """All steps of whole texts."""
+        batch, _, ways = self.counts
+        block = block.within(self.weights.size, self.weights.size)
+        grid = triton.cdiv(batch, block.rows), ways, 1
+        _whole_kernel[grid](*self.given, SIZE=self.weights.size, **block.sizes, **block.options)
+
+    def steps(self, block: Block, *, is_exact: bool) -> Launch:
+        """One step of shortened texts."""
+        constants = {"IS_EXACT": is_exact, "SIZE": self.weights.size}
         block = block.within(self.weights.size, self.weights.size)
         parts = self.weights.size // block.columns
-        return _launcher(_step_kernel, given, constants, block, parts, self.weights.ways)
+        return _launcher(_step_kernel, self.given, constants, block, parts, self.weights.ways)
 
     def hidden(self) -> Float[Tensor, "ways batch tokens units"]:
         """States of whole texts, zero where there is no word."""
@@ -537,16 +599,17 @@ def _launcher(
 
     From the second step on Triton need not ask again what the kernel is compiled for.
     """
-    constants |= {"ROWS": block.rows, "COLUMNS": block.columns, "DEPTH": block.depth}
-    compiled = None
+    compiled, constants = None, constants | block.sizes
+    tensors = given  # kept until all is launched
 
     def launch(step: int, documents: int, rows: int) -> None:
-        nonlocal compiled
+        nonlocal compiled, given
         grid = triton.cdiv(rows, block.rows) * parts, ways, 1
         if compiled is not None:
             compiled[grid](step, documents, *given, *constants.values())
             return
-        options = {"num_warps": block.warps, "num_stages": block.stages}
-        compiled = kernel[grid](step, documents, *given, **constants, **options)
+        compiled = kernel[grid](step, documents, *tensors, **constants, **block.options)
+        # An address is launched sooner than a tensor, of which CUDA is asked where it lies.
+        given = tuple(one.data_ptr() if isinstance(one, Tensor) else one for one in tensors)
 
     return launch
