@@ -385,7 +385,7 @@ def test_weights_that_are_not_given_depend_on_whether_the_encoder_is_fine_tuned(
 
 def test_few_documents_take_one_more_epoch_by_the_labels_alone():
     small, large = a_model(encoder="embedding"), a_model(encoder="pretrained:source=tiny")
-    lengths = [Faithful().first_length(small, documents) for documents in (7000, 5000, 4999, 40)]
+    lengths = [Faithful().first_length(small, documents) for documents in (7000, 5001, 5000, 40)]
     assert lengths == [4, 4, 5, 5]
     assert [Faithful().first_length(large, documents) for documents in (7000, 40)] == [3, 3]
     assert Faithful(first_epochs=2).first_length(small, 40) == 2

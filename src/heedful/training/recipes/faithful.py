@@ -49,7 +49,8 @@ from heedful.training.recipe import (
 
 Number = TypeVar("Number", int, float, float | None)
 VOTES, LAYERS = 64, 7  # of a pretrained encoder: what its words say, read at even depths
-MOST_FIRST, MOST_EPOCHS = 5, 8  # by the labels alone, with the penalties
+FEW = 5000  # documents
+MOST_EPOCHS = 8  # with the penalties
 
 
 @dataclass(frozen=True)
@@ -57,10 +58,10 @@ class Usual:
     """What suits a kind of model, where nothing else is given."""
 
     weights: tuple[float, float, float, float]  # of rank, keep, drop and away
-    first_epochs: int  # by the labels alone, at least
-    first_readings: int  # of documents then, so that few take more epochs
+    first_epochs: int  # by the labels alone
+    first_epochs_of_few: int  # the same on few documents
     epochs: int  # with the penalties, at least
-    readings: int  # the same with them
+    readings: int  # of documents with them, so that few take more epochs
     deletions: int
     replaced_share: float
     first_averaging: float | None
@@ -68,10 +69,10 @@ class Usual:
     kept: Literal["best", "last"]  # epoch, where weights are averaged
 
 
-FROM_SCRATCH = Usual((1.0, 0.5, 0.0, 0.5), 4, 20_000, 4, 25_000, 4, 0.5, 1.0, 1.0, "last")
+FROM_SCRATCH = Usual((1.0, 0.5, 0.0, 0.5), 4, 5, 4, 25_000, 4, 0.5, 1.0, 1.0, "last")
 # A pretrained encoder learns in few and small steps; where it does not, what is on top of it does.
-FINE_TUNED = Usual((1.0, 1.0, 0.3, 0.3), 3, 0, 3, 10_000, 4, 0.0, None, None, "best")
-ON_TOP = Usual((1.0, 1.0, 0.3, 1.0), 3, 0, 6, 10_000, 6, 0.5, None, 1.0, "best")
+FINE_TUNED = Usual((1.0, 1.0, 0.3, 0.3), 3, 3, 3, 10_000, 4, 0.0, None, None, "best")
+ON_TOP = Usual((1.0, 1.0, 0.3, 1.0), 3, 3, 6, 10_000, 6, 0.5, None, 1.0, "best")
 
 
 @recipes.register("faithful")
@@ -112,7 +113,7 @@ class Faithful(Penalised):
     deletions: int | None = None  # words of each; None: 4, and 6 for a held encoder
     shares: tuple[float, ...] = (0.1, 0.2, 0.5)
     replaced_share: float | None = None  # of the batches; None: 0.5, 0 if a pretrained one learns
-    first_epochs: int | None = None  # None: 3 for a pretrained encoder, others 4, 5 on few texts
+    first_epochs: int | None = None  # None: 4, 5 on few documents, 3 for a pretrained encoder
     teacher_weight: float = 0.5  # of what the model said after the first epochs
     first_averaging: float | None = None  # epochs of averaged weights; None: 1, from scratch
     averaging: float | None = None  # the same afterwards; None: 1, unless a pretrained one learns
@@ -202,7 +203,7 @@ class Faithful(Penalised):
         if self.first_epochs is not None:
             return self.first_epochs
         usual = self.usual(model)
-        return min(MOST_FIRST, max(usual.first_epochs, math.ceil(usual.first_readings / documents)))
+        return usual.first_epochs_of_few if documents <= FEW else usual.first_epochs
 
     def averaged(self, model: TextClassifier) -> float | None:
         """Epochs over which weights are averaged after the first ones."""
