@@ -11,8 +11,7 @@ import argparse
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from statistics import median
 
@@ -31,9 +30,7 @@ from heedful.importance import importances
 from heedful.importance.deletion import logits_without_each
 from heedful.importance.influence import influence
 from heedful.model.decision import decide_many
-from heedful.model.precision import in_full
 from heedful.model.word_subsets import logits_of_kept, logits_of_shortened
-from heedful.training.settings import Settings
 
 Lines = Iterator[str]
 
@@ -111,15 +108,12 @@ def growth(repeats: int) -> Lines:
                 for size in sizes
             ]
             for name in at_usual:
-                exponents[name].append(exponent(sizes, [found[name] for found in by_size]))
+                exponents[name].append(
+                    gpu_speed.exponent(sizes, [found[name] for found in by_size])
+                )
         for name, found in exponents.items():
             each = " | ".join(found)
             yield f"| {name}, {encoder} | {each} | {1e3 * at_usual[name]:.2f} |"
-
-
-def exponent(sizes: Sequence[int], spent: Sequence[float]) -> str:
-    """Of the power law that fits best: 1 where twice as many take twice as long."""
-    return f"{np.polyfit(np.log(sizes), np.log(spent), 1)[0]:.1f}"
 
 
 def spent_on(parts: Mapping[str, Work], repeats: int) -> dict[str, float]:
@@ -148,44 +142,6 @@ def on_gpu(repeats: int) -> Lines:
     yield ""
 
 
-def growth_on_gpu(repeats: int) -> Lines:
-    """The same of the GPU's rows, by wall time."""
-    if not torch.cuda.is_available():
-        yield "There is no CUDA device here."
-        return
-    settings = Settings().with_(encoder="bilstm:hidden_size=128", embedding_size=300)
-    model = gpu_speed.a_model(settings)
-
-    def leave_one_out(documents: int, words: int) -> Work:
-        batch = gpu_speed.a_batch(documents, words)
-        return lambda: logits_without_each(model, batch)
-
-    def projected(name: str, rows: int, words: int) -> Work:
-        scores = torch.randn(rows, words, device="cuda")
-        way = gpu_projections.ways(torch.ones_like(scores, dtype=torch.bool))[name]
-        return gpu_projections.forward(way, scores)
-
-    yield "| what | documents or rows | words | milliseconds at the largest |"
-    yield "|---|---|---|---|"
-    rows = (16384, 65536, 262144)
-    names = ("softmax", "sparsemax", "entmax 1.5")
-    everywhere: dict[str, tuple[Callable[[int, int], Work], Sequence[int]]] = {
-        "leave-one-out, bilstm": (leave_one_out, (50, 100, 200)),
-        **{name: (partial(projected, name), rows) for name in names},
-    }
-    for name, (work, counts) in everywhere.items():
-        with torch.inference_mode(), in_full():
-            by_count = [wall_of(work(count, 200), repeats) for count in counts]
-            by_words = [wall_of(work(counts[-1], words), repeats) for words in (50, 100, 200)]
-        grows = exponent(counts, by_count), exponent((50, 100, 200), by_words)
-        yield f"| {name} | {' | '.join(grows)} | {by_count[-1]:.2f} |"
-
-
-def wall_of(work: Work, repeats: int) -> float:
-    """Milliseconds of a piece of work on a GPU."""
-    return gpu_speed.medians({"": work}, repeats)[""]
-
-
 def main() -> None:
     """Print the page, and write it if a place is given."""
     parts: dict[str, tuple[str, Callable[[int], Lines]]] = {
@@ -206,7 +162,7 @@ def main() -> None:
         ),
         "growth": ("How the cost grows", growth),
         "gpu": ("On a GPU", on_gpu),
-        "gpu-growth": ("How the cost grows on a GPU", growth_on_gpu),
+        "gpu-growth": ("How the cost grows on a GPU", gpu_speed.growth),
     }
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--repeats", type=int, default=5)

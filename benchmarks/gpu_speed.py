@@ -8,10 +8,12 @@ first. Models are untrained (the BiLSTM) or as they were downloaded: only the ar
 
 import argparse
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
+from functools import partial
 from statistics import median
 
+import gpu_projections
 import machine
 import numpy as np
 import torch
@@ -114,6 +116,49 @@ def pretrained(source: str, repeats: int) -> None:
         )
 
 
+def exponent(sizes: Sequence[int], spent: Sequence[float]) -> str:
+    """Of the power law that fits best: 1 where twice as many take twice as long."""
+    return f"{np.polyfit(np.log(sizes), np.log(spent), 1)[0]:.1f}"
+
+
+def growth(repeats: int) -> Iterator[str]:
+    """How the cost of the GPU's rows grows: exponents of power laws, by wall time."""
+    if not torch.cuda.is_available():
+        yield "There is no CUDA device here."
+        return
+    settings = Settings().with_(encoder="bilstm:hidden_size=128", embedding_size=300)
+    model = a_model(settings)
+
+    def leave_one_out(documents: int, words: int) -> Callable[[], object]:
+        batch = a_batch(documents, words)
+        return lambda: logits_without_each(model, batch)
+
+    def projected(name: str, rows: int, words: int) -> Callable[[], object]:
+        scores = torch.randn(rows, words, device="cuda")
+        way = gpu_projections.ways(torch.ones_like(scores, dtype=torch.bool))[name]
+        return gpu_projections.forward(way, scores)
+
+    yield "| what | documents or rows | words | milliseconds at the largest |"
+    yield "|---|---|---|---|"
+    rows = (16384, 65536, 262144)
+    names = ("softmax", "sparsemax", "entmax 1.5")
+    everywhere: dict[str, tuple[Callable[[int, int], Callable[[], object]], Sequence[int]]] = {
+        "leave-one-out, bilstm": (leave_one_out, (50, 100, 200)),
+        **{name: (partial(projected, name), rows) for name in names},
+    }
+    for name, (work, counts) in everywhere.items():
+        with torch.inference_mode(), in_full():
+            by_count = [wall_of(work(count, 200), repeats) for count in counts]
+            by_words = [wall_of(work(counts[-1], words), repeats) for words in (50, 100, 200)]
+        grows = exponent(counts, by_count), exponent((50, 100, 200), by_words)
+        yield f"| {name} | {' | '.join(grows)} | {by_count[-1]:.2f} |"
+
+
+def wall_of(work: Callable[[], object], repeats: int) -> float:
+    """Milliseconds of a piece of work on a GPU."""
+    return medians({"": work}, repeats)[""]
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -125,6 +170,7 @@ def main() -> None:
     print(machine.describe())
     bilstm(options.repeats)
     pretrained(options.pretrained, options.repeats)
+    print(*growth(options.repeats), sep="\n")
 
 
 if __name__ == "__main__":
