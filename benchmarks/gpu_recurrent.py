@@ -26,7 +26,7 @@ from torch import Tensor
 
 from heedful.importance import recurrent
 from heedful.importance.deletion import logits_without_each
-from heedful.model import recurrent_kernels as kernels
+from heedful.model import recurrent_launches as kernels
 from heedful.model.classifier import AttentionClassifier
 from heedful.model.precision import in_full
 from heedful.model.sight import Sight

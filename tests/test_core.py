@@ -19,7 +19,7 @@ import heedful
 for part in {CORE!r}:
     package = importlib.import_module("heedful." + part)
     for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
-        if not module.name.endswith("_kernels"):  # imported on a GPU, with Triton
+        if not module.name.endswith(("_kernels", "_launches")):  # on a GPU, with Triton
             importlib.import_module(module.name)
 corpus = heedful.load("planted:documents=200")
 classifier = heedful.Classifier(encoder="mlp", recipe="standard:epochs=1", show_progress=False)

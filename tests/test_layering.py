@@ -63,7 +63,7 @@ ALLOWED_LAZY = {
     ("heedful.auditing.subjects.huggingface.loading", "heedful.training.trained"),
     ("heedful.web.store", "heedful.web.transformers"),
     ("heedful.model.projections", "heedful.model.sparse_kernels"),  # where there is Triton
-    ("heedful.importance.recurrent", "heedful.model.recurrent_kernels"),
+    ("heedful.importance.recurrent", "heedful.model.recurrent_launches"),
 } | ALLOWED_DOWN
 
 

@@ -19,7 +19,7 @@ DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 IS_INTERPRETED = DEVICE.type == "cpu"
 if IS_INTERPRETED and os.environ.get("TRITON_INTERPRET") != "1":
     pytest.skip("there is no CUDA device", allow_module_level=True)
-kernels = pytest.importorskip("heedful.model.recurrent_kernels", exc_type=ImportError)
+kernels = pytest.importorskip("heedful.model.recurrent_launches", exc_type=ImportError)
 
 pytestmark = pytest.mark.cuda
 CLOSE = {True: 1e-5, False: 2e-3}  # in full, rounded

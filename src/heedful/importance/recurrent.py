@@ -3,7 +3,7 @@
 Without word t, the states before t are unchanged from left to right, and those after t from right
 to left. So each direction only takes the steps behind the deleted word, and the products of the
 inputs, most of the work with wide embeddings, are taken once for all deletions. On a GPU,
-`heedful.model.recurrent_kernels` takes the steps of LSTMs.
+`heedful.model.recurrent_launches` takes the steps of LSTMs.
 """
 
 from collections.abc import Sequence
@@ -69,10 +69,10 @@ def _logits_of_few(
 def _kernels() -> ModuleType | None:
     """The same in one launch for each step, where there is Triton."""
     try:
-        from heedful.model import recurrent_kernels
+        from heedful.model import recurrent_launches
     except ImportError:
         return None
-    return recurrent_kernels
+    return recurrent_launches
 
 
 def pairs_without_each_word(
