@@ -5,9 +5,10 @@
 BiLSTM(128), additive, 200 documents of 200 words and embeddings of 300. Weights are drawn wider
 than at the start of training, so that the loss of a word is remembered. Errors are of
 probabilities, against the loop in float64, the largest over all documents and words. Times are
-medians: of the whole leave-one-out, of the pairs alone (with how long Python needs to launch them),
-and, by the profiler, of kernels on the GPU in one run. Each is tried in a process of its own: after
-an illegal memory access a process can do nothing more on the GPU.
+medians (of at most 3 runs of the loop, 2 of plain re-runs): of the whole leave-one-out, of the
+pairs alone (with how long Python needs to launch them), and, by the profiler, of kernels on the GPU
+in one run. Each is tried in a process of its own: after an illegal memory access a process can do
+nothing more on the GPU.
 """
 
 import argparse

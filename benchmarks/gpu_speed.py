@@ -1,4 +1,4 @@
-"""Leave-one-out on a GPU: milliseconds, and how many times faster than plain re-runs.
+"""Leave-one-out on a GPU: milliseconds, ratios to plain re-runs, and how the cost grows.
 
     python benchmarks/gpu_speed.py --pretrained minilm [--repeats 7]
 
@@ -142,20 +142,20 @@ def growth(repeats: int) -> Iterator[str]:
     yield "|---|---|---|---|"
     rows = (16384, 65536, 262144)
     names = ("softmax", "sparsemax", "entmax 1.5")
-    everywhere: dict[str, tuple[Callable[[int, int], Callable[[], object]], Sequence[int]]] = {
+    measured: dict[str, tuple[Callable[[int, int], Callable[[], object]], Sequence[int]]] = {
         "leave-one-out, bilstm": (leave_one_out, (50, 100, 200)),
         **{name: (partial(projected, name), rows) for name in names},
     }
-    for name, (work, counts) in everywhere.items():
+    for name, (work, counts) in measured.items():
         with torch.inference_mode(), in_full():
-            by_count = [wall_of(work(count, 200), repeats) for count in counts]
-            by_words = [wall_of(work(counts[-1], words), repeats) for words in (50, 100, 200)]
+            by_count = [wall_milliseconds(work(n, 200), repeats) for n in counts]
+            by_words = [wall_milliseconds(work(counts[-1], n), repeats) for n in (50, 100, 200)]
         grows = exponent(counts, by_count), exponent((50, 100, 200), by_words)
         yield f"| {name} | {' | '.join(grows)} | {by_count[-1]:.2f} |"
 
 
-def wall_of(work: Callable[[], object], repeats: int) -> float:
-    """Milliseconds of a piece of work on a GPU."""
+def wall_milliseconds(work: Callable[[], object], repeats: int) -> float:
+    """Wall time of a piece of work, what the GPU does included."""
     return medians({"": work}, repeats)[""]
 
 

@@ -34,7 +34,7 @@ def still_source():
 
 
 def source_with_dropout():
-    """One that does."""
+    """A tiny model with dropout."""
     return tiny_source(hidden_dropout_prob=0.1, attention_probs_dropout_prob=0.1)
 
 

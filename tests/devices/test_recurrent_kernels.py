@@ -131,7 +131,7 @@ def test_large_weights_saturate_and_give_finite_numbers():
     assert_same((layers, *others), close=1e-3)
 
 
-def test_what_is_no_number_stays_none():
+def test_nan_weights_give_nan():
     layers, *others = a_case(4, 4, encoder="lstm:hidden_size=4")
     layers[0].weight_hh_l0.data[:] = torch.nan
     with torch.no_grad():

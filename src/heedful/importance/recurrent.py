@@ -67,7 +67,7 @@ def _logits_of_few(
 
 @cache
 def _kernels() -> ModuleType | None:
-    """The same in one launch for each step, where there is Triton."""
+    """`recurrent_launches`; None where Triton is not installed."""
     try:
         from heedful.model import recurrent_launches
     except ImportError:

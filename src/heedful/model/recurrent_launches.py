@@ -13,8 +13,8 @@ A row is a document without one of its words; those that have begun follow each 
 document, so that no program has rows that do nothing. Steps count in the order of reading.
 
 Tensor cores multiply fp16. A state and a weight are each the sum of two such numbers, and of the
-four products the three that matter are taken (22 bits). Where TF32 is allowed one product is taken
-(11 bits, as TF32 has).
+four products the three that matter are taken (22 bits). Of shortened texts, one product is taken
+where TF32 is allowed (11 bits, as TF32 has).
 """
 
 from collections.abc import Callable, Sequence
@@ -96,7 +96,8 @@ def can_take(
 ) -> bool:
     """Whether kernels take this model: an LSTM in fp32, on a GPU where they find what `loop` finds.
 
-    It may have 256 units in each direction and 64 outputs; its attention may be additive or dot.
+    It may have at most 256 units in each direction, 64 outputs, and weights below 60,000; its
+    attention must be additive or dot.
     """
     lstms = [layer for layer in layers if type(layer) is nn.LSTM]
     return (
@@ -234,7 +235,7 @@ class _Weights:
         missing = self.size - self.units
         joined = nn.functional.pad(by_gate, (0, missing, 0, missing)).flatten(1, 2).transpose(1, 2)
         self.from_input, self.bias, from_state = joined.split([inputs, 1, self.size], dim=1)
-        self.from_state = _halved(from_state)
+        self.from_state = _high_and_low(from_state)
 
 
 class _Texts:
@@ -295,7 +296,7 @@ class _Views:
         own = sight.weight[:, : weights.ways * weights.units]  # embeddings may be joined behind
         by_way = own.unflatten(1, (weights.ways, weights.units)).permute(1, 2, 0)
         missing = weights.size - weights.units
-        self.weights = _halved(nn.functional.pad(self._filled(by_way), (0, 0, 0, missing)))
+        self.weights = _high_and_low(nn.functional.pad(self._filled(by_way), (0, 0, 0, missing)))
         self.outer = sight.weight.new_zeros(max(1, self.inner))
         if isinstance(sight.alignment, AdditiveScores):
             outer = sight.alignment.outer.weight[0] / sight.alignment.scale
@@ -342,8 +343,8 @@ def _filled_up(size: int) -> int:
     return max(SMALLEST, triton.next_power_of_2(size))
 
 
-def _halved(weight: Tensor) -> Tensor:
-    """Weights in fp16, and what that leaves of them."""
+def _high_and_low(weight: Tensor) -> Tensor:
+    """Weights in fp16, and the remainder, in fp16 too."""
     high = weight.half()
     return torch.stack([high, (weight - high.float()).half()])
 

@@ -109,9 +109,9 @@ def record(body: Body, inputs: Rows, is_read: IsRead, pool: Any) -> Reading:
 class StepReader:
     """Reads for the steps of a training; call `begin_step` before each.
 
-    `kind` is the name of the architecture. If `is_rounded`, what learns is read in bf16 where the
-    GPU is what a step waits for: from a recording, or with many pieces. A small step in bf16 has
-    more pieces of work to name, and takes longer. What is only looked at is read in fp32.
+    `kind` is the name of the architecture. If `is_rounded`, what learns is read in bf16 from a
+    recording, or in a batch of more than `MOST_PIECES`. Any other batch is read in fp32: bf16 adds
+    operations for the processor to launch, and takes longer. What is only looked at is, too.
     """
 
     def __init__(
@@ -171,17 +171,17 @@ class StepReader:
             and self._seen[kind] > SEEN_BEFORE
             and kind.rows * kind.room <= MOST_PIECES
             and not torch.is_inference_mode_enabled()
-            and self._can_gather(kind)
+            and self._can_record_gradients(kind)
             and self._has_memory()
         )
 
-    def _can_gather(self, kind: Kind) -> bool:
-        """Whether the gradients of what learns can be gathered while they are recorded.
+    def _can_record_gradients(self, kind: Kind) -> bool:
+        """Whether gradients of parameters can be recorded now.
 
-        What gathers a parameter's gradient belongs to the stream that first read it, and lives as
-        long as anything that was read with it. A recording has a stream of its own, and the usual
-        one must not wait for it. So the first comes before anything else in its step, with the last
-        step's loss forgotten. What then gathers is of that recording, and lives as long.
+        PyTorch's `AccumulateGrad` node of a parameter belongs to the stream that first read it, and
+        lives as long as anything computed from it. A recording has a stream of its own, for which
+        the usual one must not wait. So the first recording with gradients comes before anything
+        else in its step, when the last step's loss is gone; later ones use its nodes again.
         """
         learns = kind.has_gradient and any(p.requires_grad for p in self.inner.parameters())
         return not learns or kind.number == 0 or any(k.has_gradient for k in self._recorded)
@@ -202,7 +202,7 @@ class StepReader:
         first_line = str(error).partition("\n")[0]
         warnings.warn(
             f"the pretrained model could not be {what_failed} as a CUDA graph ({first_line}): it "
-            "is trained without, which gives the same but takes longer.",
+            "is trained without, which takes longer.",
             RuntimeWarning,
             stacklevel=2,
         )

@@ -46,7 +46,7 @@ def heal_settings(name: str, tune: bool = False, epochs: int = EPOCHS) -> Settin
     """
     recipe = f"faithful:first_epochs=0:epochs={epochs}"
     if tune:
-        recipe = f"{recipe}:holds_body=false:away_weight=1"
+        recipe = f"{recipe}:away_weight=1"
     encoder = Pretrained(source=name, frozen=not tune)
     return Settings().with_(encoder=encoder, recipe=recipe, patience=epochs)
 

@@ -49,7 +49,7 @@ from heedful.training.recipe import (
 
 Number = TypeVar("Number", int, float, float | None)
 VOTES, LAYERS = 64, 7  # of a pretrained encoder: what its words say, read at even depths
-FEW = 5000  # documents
+FEW = 5000  # documents at most: one more epoch by the labels, from scratch
 MOST_EPOCHS = 8  # with the penalties
 
 
@@ -69,10 +69,19 @@ class Usual:
     kept: Literal["best", "last"]  # epoch, where weights are averaged
 
 
-FROM_SCRATCH = Usual((1.0, 0.5, 0.0, 0.5), 4, 5, 4, 25_000, 4, 0.5, 1.0, 1.0, "last")
+FROM_SCRATCH = Usual(
+    weights=(1.0, 0.5, 0.0, 0.5), first_epochs=4, first_epochs_of_few=5, epochs=4, readings=25_000,
+    deletions=4, replaced_share=0.5, first_averaging=1.0, averaging=1.0, kept="last",
+)  # fmt: skip
 # A pretrained encoder learns in few and small steps; where it does not, what is on top of it does.
-FINE_TUNED = Usual((1.0, 1.0, 0.3, 0.3), 3, 3, 3, 10_000, 4, 0.0, None, None, "best")
-ON_TOP = Usual((1.0, 1.0, 0.3, 1.0), 3, 3, 6, 10_000, 6, 0.5, None, 1.0, "best")
+FINE_TUNED = Usual(
+    weights=(1.0, 1.0, 0.3, 0.3), first_epochs=3, first_epochs_of_few=3, epochs=3, readings=10_000,
+    deletions=4, replaced_share=0.0, first_averaging=None, averaging=None, kept="best",
+)  # fmt: skip
+ON_TOP = Usual(
+    weights=(1.0, 1.0, 0.3, 1.0), first_epochs=3, first_epochs_of_few=3, epochs=6, readings=10_000,
+    deletions=6, replaced_share=0.5, first_averaging=None, averaging=1.0, kept="best",
+)  # fmt: skip
 
 
 @recipes.register("faithful")
@@ -117,9 +126,9 @@ class Faithful(Penalised):
     teacher_weight: float = 0.5  # of what the model said after the first epochs
     first_averaging: float | None = None  # epochs of averaged weights; None: 1, from scratch
     averaging: float | None = None  # the same afterwards; None: 1, unless a pretrained one learns
-    holds_embeddings: bool = True  # they do not change after the first epochs
-    holds_body: bool = False  # nor does a pretrained encoder
-    epochs: int | None = None  # None: 4, 3 for a pretrained encoder, 6 if held; 8 on few documents
+    holds_embeddings: bool = True  # from scratch: not changed after the first epochs
+    holds_body: bool = False  # nor is a pretrained encoder
+    epochs: int | None = None  # None: 4, pretrained 3, held 6; up to 8 on few documents
 
     def __post_init__(self) -> None:
         at_least(0, rank_weight=self.rank_weight, keep_weight=self.keep_weight)
@@ -199,7 +208,7 @@ class Faithful(Penalised):
         return ON_TOP if self.holds_body or _is_frozen(model) else FINE_TUNED
 
     def first_length(self, model: TextClassifier, documents: int) -> int:
-        """So many epochs by the labels alone."""
+        """The number of epochs by the labels alone."""
         if self.first_epochs is not None:
             return self.first_epochs
         usual = self.usual(model)
