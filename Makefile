@@ -6,7 +6,7 @@ export HEEDFUL_DATA ?= $(abspath $(wildcard ../shared/data))
 export HEEDFUL_VECTORS ?= $(abspath $(wildcard ../shared/vectors/glove.100d.txt.gz))
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test test-browser test-workers test-slow lint check package docs harden harden-short benchmarks calibration evidence evidence-page clean
+.PHONY: demo test test-browser test-workers test-kernels test-slow lint check package docs harden harden-short benchmarks calibration evidence evidence-page clean
 
 demo: .venv/installed
 	$(BIN)/heedful demo
@@ -22,6 +22,13 @@ test-browser: .venv/installed-dev
 
 test-workers: .venv/installed-dev
 	$(PYTEST) -n 2 -m "workers and not slow"
+
+# Triton's interpreter runs the kernels of LSTMs without a GPU. Triton is kept apart: on a CPU nothing
+# else needs it.
+TRITON := .venv/triton
+test-kernels: .venv/installed-dev
+	test -d $(TRITON) || $(BIN)/python -m pip install --quiet --no-deps --target $(TRITON) -c constraints.txt triton
+	TRITON_INTERPRET=1 PYTHONPATH=$(TRITON) $(PYTEST) tests/devices/test_recurrent_kernels.py
 
 test-slow: .venv/installed-dev
 	$(PYTEST) -n 2 -m slow

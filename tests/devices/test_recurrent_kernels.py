@@ -1,6 +1,6 @@
 """Leave-one-out by kernels finds what the loop of steps finds.
 
-Without a GPU: `TRITON_INTERPRET=1 pytest tests/devices/test_recurrent_kernels.py`, where Triton is.
+Without a GPU: `make test-kernels`, in Triton's interpreter.
 """
 
 import os
@@ -18,7 +18,7 @@ from tests.importance.models import a_batch, a_model
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 IS_INTERPRETED = DEVICE.type == "cpu"
 if IS_INTERPRETED and os.environ.get("TRITON_INTERPRET") != "1":
-    pytest.skip("there is no CUDA device", allow_module_level=True)
+    pytest.skip("there is no CUDA device; `make test-kernels` needs none", allow_module_level=True)
 kernels = pytest.importorskip("heedful.model.recurrent_launches", exc_type=ImportError)
 
 pytestmark = pytest.mark.cuda
@@ -122,7 +122,7 @@ def test_words_that_are_remembered_are_found_to_the_end():
     assert_same((layers, *others))
 
 
-@pytest.mark.filterwarnings("ignore:overflow")  # of the interpreter: a GPU goes on with infinity
+@pytest.mark.filterwarnings("ignore:overflow")  # the interpreter warns of infinities
 def test_large_weights_saturate_and_give_finite_numbers():
     layers, *others = a_case(6, 5, encoder="bilstm:hidden_size=4")
     for layer in layers:

@@ -137,8 +137,12 @@ class _Sizes:
     @classmethod
     def of(cls, layers: Sequence[nn.LSTM], sight: Sight) -> "_Sizes":
         """Of a model."""
-        inner_size = sight.inner_size if isinstance(sight.alignment, AdditiveScores) else 0
-        return cls(len(layers), layers[0].hidden_size, inner_size, sight.views - 1)
+        return cls(len(layers), layers[0].hidden_size, _through_tanh(sight), sight.views - 1)
+
+
+def _through_tanh(sight: Sight) -> int:
+    """How many numbers go through a tanh before they are a score."""
+    return sight.inner_size if isinstance(sight.alignment, AdditiveScores) else 0
 
 
 @cache
@@ -219,7 +223,7 @@ def pairs_without_each_word(
 
 
 Launch = Callable[[int, int, int], None]
-"""Runs a kernel for one step, of so many documents and rows."""
+"""Runs a kernel for one step: its number, then of how many documents and rows."""
 
 
 class _Weights:
@@ -288,7 +292,7 @@ class _Views:
 
     def __init__(self, sight: Sight, texts: _Texts) -> None:
         self.sight, self.texts = sight, texts
-        self.inner_size = sight.inner_size if isinstance(sight.alignment, AdditiveScores) else 0
+        self.inner_size = _through_tanh(sight)
         self.tile = min(MOST_COLUMNS, _filled_up(self.inner_size))
         self.inner = triton.cdiv(self.inner_size, self.tile) * self.tile
         self.direct = _filled_up(len(sight.weight) - self.inner_size)
