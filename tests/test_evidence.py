@@ -29,8 +29,7 @@ def test_a_line_holds_the_paired_difference_and_the_verdicts():
         cell("faithful", 2, half, "not-safe"),  # there is no standard one of this seed
     ]
     faithful = page(rows).strip().splitlines()[-1].split(" | ")
-    assert faithful[:4] == ["| reviews", "bilstm", "faithful", "2"]
-    assert faithful[4] == "75.0%"
-    assert faithful[5].startswith("+50.0 [+")
-    assert faithful[6] == "1 × may, 1 × not safe"
-    assert faithful[7] == "0.90 0.90"
+    assert faithful[:3] == ["| reviews", "bilstm, faithful", "75.0% (2)"]
+    assert faithful[3].startswith("+50.0 [+")
+    assert faithful[4] == "1 × may, 1 × not safe"
+    assert faithful[5] == "0.90 0.90"

@@ -42,14 +42,14 @@ SAMPLE = {"train": 5000, "dev": 500, "test": 1000}  # documents of a smaller cor
 WORDS = {"may": "may", "may-not": "may not", "not-safe": "not safe"}
 TESTS = ("true pictures", "true pictures, words replaced", "look away", "word choice")
 HEAD = [
-    "corpus", "encoder", "recipe", "seeds", "test accuracy", "difference to standard",
+    "corpus", "encoder, recipe", "test accuracy (seeds)", "difference to standard",
     "may attention be shown?", *TESTS,
 ]  # fmt: skip
 INTRODUCTION = """# What faithful attention costs, and what it brings
 
 Made by `make evidence-page` from `docs/evidence.json`, which holds the cells of the grids in `evidence/` (`make evidence` trains and audits them again).
 Each line is a mean over seeds. The *difference to standard* is in points of test accuracy, paired by document, with a 95% interval (documents drawn again, seeds averaged). Scores of the audit's
-judged tests are given seed by seed. A recipe `faithful` trains with its defaults on every corpus; they were chosen on training documents set aside ([how](measured.md#how-the-weights-of-faithful-were-chosen)).
+judged tests are given seed by seed. `faithful` trains with its defaults on every corpus, unless a setting is named; they were chosen on training documents set aside ([how](measured.md#how-the-weights-of-faithful-were-chosen)).
 """  # noqa: E501
 
 
@@ -173,7 +173,7 @@ def _line(
     both = sorted(seeds.keys() & standard.keys()) if recipe != STANDARD else []
     verdicts = Counter(WORDS[row["verdict"]] for row in seeds.values() if "verdict" in row)
     return [
-        data, encoder, recipe, str(len(seeds)), f"{accuracy:.1%}",
+        data, f"{encoder}, {recipe}", f"{accuracy:.1%} ({len(seeds)})",
         _difference([(seeds[seed], standard[seed]) for seed in both]) if both else "",
         ", ".join(f"{count} × {word}" for word, count in verdicts.most_common()),
         *(_over_seeds(seeds.values(), test) for test in TESTS),
