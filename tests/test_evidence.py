@@ -29,7 +29,18 @@ def test_a_line_holds_the_paired_difference_and_the_verdicts():
         cell("faithful", 2, half, "not-safe"),  # there is no standard one of this seed
     ]
     faithful = page(rows).strip().splitlines()[-1].split(" | ")
-    assert faithful[:3] == ["| reviews", "bilstm, faithful", "75.0% (2)"]
+    assert faithful[:3] == ["| reviews", "faithful", "75.0% (2)"]
     assert faithful[3].startswith("+50.0 [+")
     assert faithful[4] == "1 × may, 1 × not safe"
     assert faithful[5] == "0.90 0.90"
+
+
+def test_standard_and_faithful_stand_side_by_side():
+    rows = [
+        cell("standard", 1, [True] * 10, "may-not"),
+        cell("faithful", 1, [True] * 10, "may"),
+        cell("faithful", 2, [True] * 10, "not-safe"),
+    ]
+    glance = next(line for line in page(rows).splitlines() if line.startswith("| reviews"))
+    wanted = "| reviews | BiLSTM | 100.0% (1) | 0 of 1 | 100.0% (2) | +0.0 [+0.0, +0.0] | 1 of 2 |"
+    assert glance == wanted

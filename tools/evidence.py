@@ -35,20 +35,28 @@ from heedful.training.task import find_corpus
 from heedful.training.trained import Trained
 
 Row = Mapping[str, Any]
-STANDARD = "standard"
+Seeds = Mapping[int, Row]  # the cells of a recipe
+Recipes = dict[str, dict[int, Row]]
+STANDARD, FAITHFUL = "standard", "faithful"
 NOTES = Path("evidence/notes.md")  # how the cells were made, and what they say
 ASIDE = "-quarter-"  # between the name of a corpus and the quarter of it that was set aside
 SAMPLE = {"train": 5000, "dev": 500, "test": 1000}  # documents of a smaller corpus
 WORDS = {"may": "may", "may-not": "may not", "not-safe": "not safe"}
 TESTS = ("true pictures", "true pictures, words replaced", "look away", "word choice")
+ENCODERS = {"bilstm": "BiLSTM", "cnn": "CNN", "minilm": "MiniLM", "votes": "votes"}
+AT_A_GLANCE = [
+    "corpus", "encoder", "standard: accuracy (seeds)", "may be shown",
+    "`faithful`: accuracy (seeds)",
+    "difference to standard", "may be shown",
+]  # fmt: skip
 HEAD = [
-    "corpus", "encoder, recipe", "test accuracy (seeds)", "difference to standard",
+    "corpus", "recipe", "test accuracy (seeds)", "difference to standard",
     "may attention be shown?", *TESTS,
 ]  # fmt: skip
 INTRODUCTION = """# What faithful attention costs, and what it brings
 
 Made by `make evidence-page` from `docs/evidence.json`, which holds the cells of the grids in `evidence/` (`make evidence` trains and audits them again).
-Each line is a mean over seeds. The *difference to standard* is in points of test accuracy, paired by document, with a 95% interval (documents drawn again, seeds averaged). Scores of the audit's
+Accuracies are means over seeds (how many, in brackets). The *difference to standard* is in points of test accuracy, paired by document, with a 95% interval (documents drawn again, seeds averaged). Scores of the audit's
 judged tests are given seed by seed. `faithful` trains with its defaults on every corpus, unless a setting is named; they were chosen on training documents set aside ([how](measured.md#how-the-weights-of-faithful-were-chosen)).
 """  # noqa: E501
 
@@ -151,37 +159,74 @@ def _write_part(folder: Path, part: str, lines: Sequence[str]) -> None:
 
 
 def page(rows: Sequence[Row]) -> str:
-    """The page: a line for each corpus, encoder and recipe, beside the standard recipe."""
-    cells: dict[tuple[str, str], dict[str, dict[int, Row]]] = {}
+    """The page: the standard recipe beside `faithful`, then every recipe of each encoder."""
+    cells: dict[tuple[str, str], Recipes] = {}
     for row in rows:
         encoder, _, recipe = row["variant"].partition(" ")
         of_recipe = cells.setdefault((encoder, row["data"]), {})
         of_recipe.setdefault(recipe, {})[row["seed"]] = row
-    lines = [
-        _line(encoder, data, recipe, seeds, recipes.get(STANDARD, {}))
+    glance = [
+        _at_a_glance(encoder, data, recipes)
         for (encoder, data), recipes in sorted(cells.items())
-        for recipe, seeds in sorted(recipes.items(), key=lambda item: item[0] != STANDARD)
+        if {STANDARD, FAITHFUL} <= recipes.keys()
     ]
-    table = "\n".join(f"| {' | '.join(line)} |" for line in [HEAD, ["---"] * len(HEAD), *lines])
-    return f"{INTRODUCTION}\n{table}\n"
+    sections = [
+        INTRODUCTION,
+        *(["## At a glance", "", _table(AT_A_GLANCE, glance), ""] * bool(glance)),
+    ]
+    for encoder in sorted({encoder for encoder, _ in cells}):
+        lines = [
+            _line(data, recipe, seeds, recipes.get(STANDARD, {}))
+            for (of, data), recipes in sorted(cells.items())
+            for recipe, seeds in sorted(recipes.items(), key=lambda item: item[0] != STANDARD)
+            if of == encoder
+        ]
+        sections += [
+            f"## {ENCODERS.get(encoder, encoder)}, every recipe",
+            "",
+            _table(HEAD, lines),
+            "",
+        ]
+    return "\n".join(sections)
 
 
-def _line(
-    encoder: str, data: str, recipe: str, seeds: Mapping[int, Row], standard: Mapping[int, Row]
-) -> list[str]:
-    accuracy = np.mean([unpacked(row["right"], row["documents"]).mean() for row in seeds.values()])
-    both = sorted(seeds.keys() & standard.keys()) if recipe != STANDARD else []
+def _table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    return "\n".join(f"| {' | '.join(line)} |" for line in [head, ["---"] * len(head), *lines])
+
+
+def _at_a_glance(encoder: str, data: str, recipes: Recipes) -> list[str]:
+    standard, faithful = recipes[STANDARD], recipes[FAITHFUL]
+    return [
+        data, ENCODERS.get(encoder, encoder), _accuracy(standard), _shown(standard),
+        _accuracy(faithful), _difference(faithful, standard), _shown(faithful),
+    ]  # fmt: skip
+
+
+def _line(data: str, recipe: str, seeds: Seeds, standard: Seeds) -> list[str]:
     verdicts = Counter(WORDS[row["verdict"]] for row in seeds.values() if "verdict" in row)
     return [
-        data, f"{encoder}, {recipe}", f"{accuracy:.1%} ({len(seeds)})",
-        _difference([(seeds[seed], standard[seed]) for seed in both]) if both else "",
+        data, recipe, _accuracy(seeds), "" if recipe == STANDARD else _difference(seeds, standard),
         ", ".join(f"{count} × {word}" for word, count in verdicts.most_common()),
         *(_over_seeds(seeds.values(), test) for test in TESTS),
     ]  # fmt: skip
 
 
-def _difference(pairs: Sequence[tuple[Row, Row]]) -> str:
+def _accuracy(seeds: Seeds) -> str:
+    accuracy = np.mean([unpacked(row["right"], row["documents"]).mean() for row in seeds.values()])
+    return f"{accuracy:.1%} ({len(seeds)})"
+
+
+def _shown(seeds: Seeds) -> str:
+    """How many of the audited runs may be shown."""
+    verdicts = [row["verdict"] for row in seeds.values() if "verdict" in row]
+    return f"{verdicts.count('may')} of {len(verdicts)}" if verdicts else "–"
+
+
+def _difference(seeds: Seeds, standard: Seeds) -> str:
     """Points of accuracy with a 95% interval: documents drawn again, their seeds averaged."""
+    pairs = [(seeds[seed], standard[seed]) for seed in sorted(seeds.keys() & standard.keys())]
+    if not pairs:
+        return ""
     by_document = np.mean(
         [np.subtract(*(unpacked(r["right"], r["documents"]) * 100.0 for r in p)) for p in pairs],
         axis=0,
@@ -206,7 +251,7 @@ def main(what: str, *sources: str) -> None:
     if what == "page":
         print(page(rows), NOTES.read_text(encoding="utf-8"), sep="\n", end="")
     else:
-        print(json.dumps(rows, indent=0))
+        print("[", ",\n".join(json.dumps(row) for row in rows), "]", sep="\n")
 
 
 if __name__ == "__main__":

@@ -22,6 +22,10 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 
 LONGEST_SENTENCE = 2_000  # characters; files name things as long as they like
+OUT_OF_MEMORY = (
+    "out of memory. What was saved before is intact. Use smaller batches (--batch-size), shorter "
+    "documents (--max-words) or a smaller model."
+)
 
 
 class HeedfulError(Exception):

@@ -23,6 +23,9 @@ from tests.model.tiny_pretrained import pieces_of, tiny_source
 pytestmark = [
     pytest.mark.cuda,
     pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device"),
+    # What PyTorch says of its own instruments, and of streams that a recording lets differ.
+    pytest.mark.filterwarnings("ignore:Synchronization debug mode:UserWarning"),
+    pytest.mark.filterwarnings("ignore:The AccumulateGrad node:UserWarning"),
 ]
 TASK = Task.from_corpus(Planted(documents=400, neutral_vocabulary=60, evidence_vocabulary=5)(), {})
 GPU = torch.device("cuda")

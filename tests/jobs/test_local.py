@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from heedful.errors import RunError
+from heedful.errors import OUT_OF_MEMORY, RunError
 from heedful.jobs.budget import Budget
 from heedful.jobs.fingerprint import fingerprint
 from heedful.jobs.folder import JobFolder
@@ -111,6 +111,7 @@ def test_a_failure_is_a_sentence_with_its_traceback_kept(tmp_path: Path, monkeyp
     todo = [
         Job("refuse", works.refuse),
         Job("stumble", works.stumble),
+        Job("fill", works.fill_memory),
         Job("exit", works.exit_politely),
         Job("vanished", vanished.work),
         Job("after", works.write, after=("stumble",)),
@@ -120,11 +121,13 @@ def test_a_failure_is_a_sentence_with_its_traceback_kept(tmp_path: Path, monkeyp
     assert {name: (outcome.state, outcome.reason) for name, outcome in outcomes.items()} == {
         "refuse": ("failed", "there is no document to train on."),
         "stumble": ("failed", "unexpected ZeroDivisionError: by zero"),
+        "fill": ("failed", f"{OUT_OF_MEMORY} Or run fewer at the same time (--cores)."),
         "exit": ("failed", "unexpected SystemExit: 4"),
         "vanished": ("failed", "unexpected ModuleNotFoundError: No module named 'vanished'"),
         "after": ("not run", "stumble failed"),
         "other": ("done", ""),
     }
+    assert "in fill_memory" in (tmp_path / "fill" / "error.txt").read_text()
     assert "in stumble" in (tmp_path / "stumble" / "error.txt").read_text()
     assert "in refuse" in (tmp_path / "refuse" / "error.txt").read_text()
     assert not (tmp_path / "other" / "error.txt").exists()

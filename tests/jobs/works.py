@@ -40,6 +40,10 @@ def stumble(folder: Path, tell) -> None:
     raise ZeroDivisionError("by zero")
 
 
+def fill_memory(folder: Path, tell) -> None:
+    raise RuntimeError("CUDA out of memory. Tried to allocate 798.00 MiB. Process 7 has 1.87 GiB.")
+
+
 def leave(folder: Path, tell, code: int) -> None:
     note_run(folder)
     os._exit(code)

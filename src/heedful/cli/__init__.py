@@ -19,6 +19,7 @@ from typing import Any, NoReturn
 import typer
 
 from heedful.errors import (
+    OUT_OF_MEMORY,
     EnvironmentFailure,
     HeedfulError,
     UsageError,
@@ -59,11 +60,7 @@ def main() -> NoReturn:
         raise
     except BaseException as error:  # noqa: BLE001  (the last line of defence; panics of Rust too)
         if is_out_of_memory(error):
-            _leave(
-                "out of memory. What was saved before is intact. Use smaller batches "
-                "(--batch-size), shorter documents (--max-words) or a smaller model.",
-                EnvironmentFailure.exit_code,
-            )
+            _leave(OUT_OF_MEMORY, EnvironmentFailure.exit_code)
         if os.environ.get("HEEDFUL_TRACEBACK"):
             write_error(textwrap.indent(traceback.format_exc(), "  "), seen="\n\t")
         _leave(

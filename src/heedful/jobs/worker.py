@@ -6,11 +6,12 @@ when its parent does.
 
 import os
 import pickle
+import sys
 import threading
 import time
 from multiprocessing.connection import Connection
 
-from heedful.errors import HeedfulError
+from heedful.errors import OUT_OF_MEMORY, HeedfulError, is_out_of_memory
 from heedful.jobs.engine import Ended, Event, Told
 from heedful.jobs.folder import JobFolder
 from heedful.jobs.job import Job, Tell
@@ -48,8 +49,19 @@ def perform(pickled: bytes, folder: JobFolder, tell: Tell) -> str | None:
         return str(error)
     except (Exception, SystemExit) as error:  # noqa: BLE001  (a failed job must not fail others)
         folder.keep_traceback()
+        if is_out_of_memory(error):
+            return f"{OUT_OF_MEMORY} Or run fewer at the same time (--cores)."
         return f"unexpected {type(error).__name__}: {error}"
+    finally:
+        _release_gpu_memory()
     return None
+
+
+def _release_gpu_memory() -> None:
+    """Leave to other workers what PyTorch keeps on a GPU for a next job, if there is one at all."""
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_initialized():
+        torch.cuda.empty_cache()
 
 
 def _teller(pipe: Connection, name: str) -> Tell:
