@@ -13,6 +13,7 @@ from heedful.jobs.scheduler import run_jobs
 from heedful.jobs.training import Telling, train_run
 from heedful.runs import RunFolder
 from heedful.training import fit
+from heedful.training.recipe import Phase, by_label
 from heedful.training.settings import Settings
 from heedful.training.task import Task
 from heedful.training.train import train
@@ -59,6 +60,21 @@ def test_trainings_in_jobs_are_runs_like_any_other(task, tmp_path: Path):
         words.startswith("epoch 3 of at most 3, dev accuracy ") and fraction >= 2 / 3
         for fraction, words in watcher.told
     )
+
+
+def test_what_is_told_grows_from_phase_to_phase():
+    told = []
+    watcher = Telling(lambda fraction, words: told.append(fraction))
+    first = Phase(by_label, [], 4, epochs_to_come=6, name="labels only")
+    last = Phase(by_label, [], 6)
+    for phase, epochs in ((first, 3), (last, 6)):  # the first one ends early
+        for epoch in range(epochs):
+            watcher.begin_epoch(phase, epoch, documents=10)
+            watcher.advance(10)
+    assert told == sorted(told)
+    assert told[:2] == [0.0, 0.1]
+    assert told[6:8] == [pytest.approx(3 / 9), pytest.approx(4 / 9)]
+    assert told[-1] == 1.0
 
 
 def test_a_job_whose_encoder_is_frozen_says_how_much_it_has_read():

@@ -383,22 +383,17 @@ def test_weights_that_are_not_given_depend_on_whether_the_encoder_is_fine_tuned(
     assert shares == [0.0, 0.5]
 
 
-def test_few_documents_take_one_more_epoch_by_the_labels_alone():
+def test_few_documents_take_more_epochs_in_both_parts():
     small, large = a_model(encoder="embedding"), a_model(encoder="pretrained:source=tiny")
-    lengths = [Faithful().first_length(small, documents) for documents in (7000, 5001, 5000, 40)]
-    assert lengths == [4, 4, 5, 5]
-    assert [Faithful().first_length(large, documents) for documents in (7000, 40)] == [3, 3]
-    assert Faithful(first_epochs=2).first_length(small, 40) == 2
-
-
-def test_few_documents_take_more_epochs_up_to_eight():
-    large = a_model(encoder="pretrained:source=tiny")
-    small = a_model(encoder="embedding")
+    documents = (17_000, 8_000, 5_000, 2_000, 1_250, 40)
     holding = Faithful(holds_body=True)
-    assert [Faithful().length(large, documents) for documents in (2000, 1250, 40)] == [5, 8, 8]
-    assert [holding.length(large, documents) for documents in (2000, 1250, 40)] == [6, 8, 8]
-    assert [Faithful().length(small, documents) for documents in (6250, 5000, 40)] == [4, 5, 8]
-    assert Faithful(epochs=2).length(large, 40) == 2
+    assert [Faithful().first_length(small, n) for n in documents] == [4, 4, 5, 5, 5, 5]
+    assert [Faithful().length(small, n) for n in documents] == [4, 4, 5, 8, 8, 8]
+    assert [Faithful().first_length(large, n) for n in documents] == [3] * 6
+    assert [Faithful().length(large, n) for n in documents] == [3, 3, 3, 5, 8, 8]
+    assert [holding.length(large, n) for n in documents] == [6, 6, 6, 6, 8, 8]
+    given = Faithful(first_epochs=3, epochs=2)
+    assert (given.first_length(small, 40), given.length(large, 40)) == (3, 2)
 
 
 # The teacher

@@ -13,7 +13,7 @@ from heedful.text.batching import Batches
 from heedful.text.datasets.planted import Planted
 from heedful.text.vocabulary import Encoded
 from heedful.training.fit import TrainingSettings, Watcher, fit
-from heedful.training.recipe import Material
+from heedful.training.recipe import Material, recipes
 from heedful.training.recipes.adversary import Adversary, jsd, kl, tvd
 from heedful.training.recipes.imposed import UnderAttentionOf
 from heedful.training.recipes.mask_neutral import MaskNeutral
@@ -85,6 +85,25 @@ def test_vat_freezes_attention_while_it_learns_and_states_while_it_compresses():
 
 
 SIZES_OF_MODEL = {"encoder": "lstm:hidden_size=5"}
+
+
+@pytest.mark.parametrize(
+    ("recipe", "model"),
+    [
+        ("standard", {}),
+        ("vat:iterations=3:epochs=2:warm_epochs=1", {"output": "bottleneck:width=4:code_size=3"}),
+        ("vat:iterations=2:warm_epochs=0", {"output": "bottleneck:width=4:code_size=3"}),
+        ("random-pretraining:epochs=3", {"keys": "separate"}),
+        ("faithful:first_epochs=2:epochs=3", {}),
+        ("faithful:first_epochs=0", {}),
+        ("diversity,faithful", {}),
+    ],
+)
+def test_each_phase_knows_how_many_epochs_are_to_come(recipe, model):
+    material = Material(some_documents(), (), classes=2)
+    phases = list(recipes.make(recipe).phases(a_model(**SIZES_OF_MODEL, **model), material))
+    to_come = [sum(later.epochs for later in phases[n + 1 :]) for n in range(len(phases))]
+    assert [phase.epochs_to_come for phase in phases] == to_come
 
 
 def gradients_of_the_learner(recipe: VAT) -> tuple[torch.Tensor, list[torch.Tensor | None], float]:

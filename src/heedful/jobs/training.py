@@ -26,16 +26,18 @@ def train_run(
 
 
 class Telling(Watcher):
-    """Passes on how far the phase is; a recipe does not say how many phases will come."""
+    """Passes on how far the training is, as if each phase took all the epochs that it may."""
 
     def __init__(self, tell: Tell) -> None:
         self.tell = tell
-        self.what = self.score = ""
+        self.turn_to("")
 
     def turn_to(self, what: str) -> None:
         """Say so first."""
         self.what = what
         self.score = ""
+        self.phase: Phase | None = None
+        self.begun = self.before = 0  # epochs begun so far, and those of earlier phases
 
     def begin_reading(self, documents: int) -> None:
         """What a frozen encoder makes of the texts comes first."""
@@ -45,7 +47,11 @@ class Telling(Watcher):
 
     def begin_epoch(self, phase: Phase, epoch: int, documents: int) -> None:
         """A new epoch."""
-        self.seen, self.total = epoch * documents, phase.epochs * documents
+        if phase is not self.phase:
+            self.phase, self.before = phase, self.begun
+        self.begun = self.before + epoch + 1
+        self.seen = (self.begun - 1) * documents
+        self.total = (self.before + phase.epochs + phase.epochs_to_come) * documents
         words = (self.what, phase.name, f"epoch {epoch + 1} of at most {phase.epochs}", self.score)
         self.words = ", ".join(filter(None, words))
         self.advance(0)

@@ -38,6 +38,7 @@ class Phase:
     objective: Objective
     learns: Sequence[nn.Module]
     epochs: int
+    epochs_to_come: int = 0  # in later phases, at most
     holds: Sequence[nn.Module] = ()  # parts of these that do not change
     keep: Literal["best", "last", "lowest-loss"] = "best"  # the epoch whose weights it ends with
     name: str = ""  # in the history

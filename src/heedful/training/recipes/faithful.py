@@ -49,8 +49,6 @@ from heedful.training.recipe import (
 
 Number = TypeVar("Number", int, float, float | None)
 VOTES, LAYERS = 64, 7  # of a pretrained encoder: what its words say, read at even depths
-FEW = 5000  # documents at most: one more epoch by the labels, from scratch
-MOST_EPOCHS = 8  # with the penalties
 
 
 @dataclass(frozen=True)
@@ -58,10 +56,9 @@ class Usual:
     """What suits a kind of model, where nothing else is given."""
 
     weights: tuple[float, float, float, float]  # of rank, keep, drop and away
-    first_epochs: int  # by the labels alone
-    first_epochs_of_few: int  # the same on few documents
-    epochs: int  # with the penalties, at least
-    readings: int  # of documents with them, so that few take more epochs
+    first_epochs: tuple[int, int]  # by the labels alone, at least and at most
+    epochs: tuple[int, int]  # with the penalties
+    readings: int  # of documents in each part, so that few take more epochs
     deletions: int
     replaced_share: float
     first_averaging: float | None
@@ -70,16 +67,16 @@ class Usual:
 
 
 FROM_SCRATCH = Usual(
-    weights=(1.0, 0.5, 0.0, 0.5), first_epochs=4, first_epochs_of_few=5, epochs=4, readings=25_000,
+    weights=(1.0, 0.5, 0.0, 0.5), first_epochs=(4, 5), epochs=(4, 8), readings=25_000,
     deletions=4, replaced_share=0.5, first_averaging=1.0, averaging=1.0, kept="last",
 )  # fmt: skip
 # A pretrained encoder learns in few and small steps; where it does not, what is on top of it does.
 FINE_TUNED = Usual(
-    weights=(1.0, 1.0, 0.3, 0.3), first_epochs=3, first_epochs_of_few=3, epochs=3, readings=10_000,
+    weights=(1.0, 1.0, 0.3, 0.3), first_epochs=(3, 3), epochs=(3, 8), readings=10_000,
     deletions=4, replaced_share=0.0, first_averaging=None, averaging=None, kept="best",
 )  # fmt: skip
 ON_TOP = Usual(
-    weights=(1.0, 1.0, 0.3, 1.0), first_epochs=3, first_epochs_of_few=3, epochs=6, readings=10_000,
+    weights=(1.0, 1.0, 0.3, 1.0), first_epochs=(3, 3), epochs=(6, 8), readings=10_000,
     deletions=6, replaced_share=0.5, first_averaging=None, averaging=1.0, kept="best",
 )  # fmt: skip
 
@@ -195,6 +192,7 @@ class Faithful(Penalised):
                 by_label,
                 [model],
                 epochs,
+                epochs_to_come=self.length(model, len(material.documents)),
                 keep="last" if averaging else "best",
                 name="labels only",
                 averaging=averaging,
@@ -212,7 +210,7 @@ class Faithful(Penalised):
         if self.first_epochs is not None:
             return self.first_epochs
         usual = self.usual(model)
-        return usual.first_epochs_of_few if documents <= FEW else usual.first_epochs
+        return _epochs(usual.first_epochs, usual.readings, documents)
 
     def averaged(self, model: TextClassifier) -> float | None:
         """Epochs over which weights are averaged after the first ones."""
@@ -227,7 +225,7 @@ class Faithful(Penalised):
         if self.epochs is not None:
             return self.epochs
         usual = self.usual(model)
-        return min(MOST_EPOCHS, max(usual.epochs, math.ceil(usual.readings / documents)))
+        return _epochs(usual.epochs, usual.readings, documents)
 
     def held(self, model: TextClassifier) -> Sequence[nn.Module]:
         """What does not change after the first epochs: accuracy then falls less."""
@@ -288,6 +286,12 @@ class Faithful(Penalised):
         given = (self.rank_weight, self.keep_weight, self.drop_weight, self.away_weight)
         rank, keep, drop, away = map(_given, given, usual)
         return rank, keep, drop, away
+
+
+def _epochs(bounds: tuple[int, int], readings: int, documents: int) -> int:
+    """As many as make so many readings of documents, within the bounds."""
+    least, most = bounds
+    return min(most, max(least, math.ceil(readings / documents)))
 
 
 def _is_frozen(model: TextClassifier) -> bool:

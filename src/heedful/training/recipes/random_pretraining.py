@@ -83,6 +83,7 @@ class RandomPretraining(Recipe):
             self.read_at_random,
             attends.value_parts,
             self.epochs,
+            epochs_to_come=self.epochs,
             name="random weights",
             scored=at_random,
         )

@@ -92,11 +92,14 @@ class VAT(Recipe):
             looks.add(trace.weights, attends.places(batch))
             return cross_entropy_of(learner.decide(trace.hidden, trace.weights.detach()), batch)
 
-        def phase(name: str, objective: Objective, parts: list[nn.Module], epochs: int) -> Phase:
+        def phase(
+            name: str, objective: Objective, parts: list[nn.Module], epochs: int, later: int
+        ) -> Phase:
             return Phase(
                 objective,
                 parts,
                 epochs,
+                epochs_to_come=later * self.epochs,
                 name=name,
                 patience=self.epochs_without_gain,
                 scored=None if name.startswith("compressor") else learner,
@@ -106,14 +109,16 @@ class VAT(Recipe):
 
         if self.warm_epochs:
             parts = [*states, *attends.attention_parts, output.learner]
-            yield phase("warm start", learn, parts, self.warm_epochs)
+            yield phase("warm start", learn, parts, self.warm_epochs, later=2 * self.iterations)
         holds_weights = self.learner_holds == "weights"
         fit = learn_under_fixed_weights if holds_weights else learn
         for number in range(self.iterations):
-            yield phase(f"learner {number + 1}", fit, [*states, output.learner], self.epochs)
+            later = 2 * (self.iterations - number - 1)  # phases, once this iteration is over
+            parts = [*states, output.learner]
+            yield phase(f"learner {number + 1}", fit, parts, self.epochs, later + 1)
             parts = [*attends.attention_parts, *output.compressor_parts]
             compressor = compress(self._weight(number), looks)
-            yield phase(f"compressor {number + 1}", compressor, parts, self.epochs)
+            yield phase(f"compressor {number + 1}", compressor, parts, self.epochs, later)
 
     def seen_beside(self, model: TextClassifier) -> Mapping[str, nn.Module]:
         """The learner's head."""
