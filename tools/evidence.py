@@ -233,7 +233,10 @@ def _difference(seeds: Seeds, standard: Seeds) -> str:
     )
     found = estimate(by_document, np.random.default_rng(0), DEFAULT_BOOTSTRAP)
     low, high = found.interval
-    return f"{found.mean:+.1f} [{low:+.1f}, {high:+.1f}]"
+    # An interval stays on one line.
+    return f"{found.mean:+.1f} [{low:+.1f},\N{NO-BREAK SPACE}{high:+.1f}]".replace(
+        "-", "\N{MINUS SIGN}"
+    )
 
 
 def _over_seeds(rows: Iterable[Row], test: str) -> str:
