@@ -35,6 +35,26 @@ def test_a_line_holds_the_paired_difference_and_the_verdicts():
     assert faithful[5] == "0.90 0.90"
 
 
+def test_where_people_point_is_compared_over_the_same_seeds():
+    rows = [
+        cell(recipe, seed, [True] * 10, "may") | {"people": {"F1 of 1 word": [value, 0.125]}}
+        for recipe, seed, value in [
+            ("standard", 1, 0.25), ("standard", 2, 0.5),
+            ("faithful", 1, 0.5), ("faithful", 2, 0.75), ("faithful", 3, 1.0),
+        ]  # there is no standard one of the last
+    ]  # fmt: skip
+    line = next(line for line in page(rows).splitlines() if "F1 of 1 word" in line)
+    same = "+0.250 [+0.250,\N{NO-BREAK SPACE}+0.250]"
+    assert line == (f"| reviews | BiLSTM | F1 of 1 word | 0.125 | 0.375 (2) | 0.750 (3) | {same} |")
+
+
+def test_one_seed_has_no_interval_and_no_marks_make_no_table():
+    people = {"people": {"AUPRC": [0.5, 0.25]}}
+    rows = [cell(name, 1, [True], "may") | people for name in ("standard", "faithful")]
+    assert next(line for line in page(rows).splitlines() if "AUPRC" in line).endswith("| +0.000 |")
+    assert "Where people point" not in page([cell("faithful", 1, [True], "may")])
+
+
 def test_standard_and_faithful_stand_side_by_side():
     rows = [
         cell("standard", 1, [True] * 10, "may-not"),

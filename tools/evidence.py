@@ -15,6 +15,7 @@ each quarter is the test part of a corpus of its own, and counts as a seed in th
 import base64
 import gzip
 import json
+import math
 import os
 import random
 import sys
@@ -28,14 +29,18 @@ from jaxtyping import Bool
 from numpy import ndarray
 
 from heedful import runs
+from heedful.analysis.result import Result
 from heedful.auditing.bootstrap import DEFAULT_BOOTSTRAP, estimate
 from heedful.auditing.results import StoredAudit
+from heedful.errors import counted
+from heedful.papers.rows import Mean
 from heedful.runs import RunFolder
 from heedful.training.task import find_corpus
 from heedful.training.trained import Trained
 
 Row = Mapping[str, Any]
 Seeds = Mapping[int, Row]  # the cells of a recipe
+People = dict[str, list[float]]  # by measure, of attention and of random words
 Recipes = dict[str, dict[int, Row]]
 STANDARD, FAITHFUL = "standard", "faithful"
 NOTES = Path("evidence/notes.md")  # how the cells were made, and what they say
@@ -43,20 +48,25 @@ ASIDE = "-quarter-"  # between the name of a corpus and the quarter of it that w
 SAMPLE = {"train": 5000, "dev": 500, "test": 1000}  # documents of a smaller corpus
 WORDS = {"may": "may", "may-not": "may not", "not-safe": "not safe"}
 TESTS = ("true pictures", "true pictures, words replaced", "look away", "word choice")
+MARKED = {"auprc": "marked words: AUPRC"}
 ENCODERS = {"bilstm": "BiLSTM", "cnn": "CNN", "minilm": "MiniLM", "votes": "votes"}
 AT_A_GLANCE = [
     "corpus", "encoder", "standard: accuracy (seeds)", "may be shown",
-    "`faithful`: accuracy (seeds)",
-    "difference to standard", "may be shown",
+    "`faithful`: accuracy (seeds)", "difference to standard", "may be shown",
 ]  # fmt: skip
 HEAD = [
     "corpus", "recipe", "test accuracy (seeds)", "difference to standard",
     "may attention be shown?", *TESTS,
 ]  # fmt: skip
+WHERE_PEOPLE_POINT = [
+    "corpus", "encoder", "measure", "random", "standard (seeds)", "`faithful` (seeds)",
+    "difference of the same seeds",
+]  # fmt: skip
 INTRODUCTION = """# What faithful attention costs, and what it brings
 
 Made by `make evidence-page` from `docs/evidence.json`, which holds the cells of the grids in `evidence/` (`make evidence` trains and audits them again).
-Accuracies are means over seeds (how many, in brackets). The *difference to standard* is in points of test accuracy, paired by document, with a 95% interval (documents drawn again, seeds averaged). Scores of the audit's
+Accuracies are means over seeds (how many, in brackets). The *difference to standard* is in points of test accuracy, paired by document, with a 95% interval (documents drawn again, seeds averaged).
+Intervals of the measures of *where people point* are over seeds (Student's t). Scores of the audit's
 judged tests are given seed by seed. `faithful` trains with its defaults on every corpus, unless a setting is named; they were chosen on training documents set aside ([how](measured.md#how-the-weights-of-faithful-were-chosen)).
 """  # noqa: E501
 
@@ -88,7 +98,7 @@ def _cells(folder: Path, device: str) -> Iterator[Row]:
         yield {
             "data": data, "variant": cell["variant"], "seed": seed,
             "documents": len(test), "right": packed(is_right),
-            **_audited(place),
+            **_audited(place), "people": {**_marked(place), **_rated(place)},
         }  # fmt: skip
 
 
@@ -99,16 +109,45 @@ def _corpus_and_seed(name: str, seed: int) -> tuple[str, int]:
 
 
 def _audited(place: Path) -> Row:
-    audits = sorted(place.glob(f"audit-*/{runs.AUDIT}"))
-    if not audits:
+    audit = _last_audit(place)
+    if audit is None:
         return {}
-    audit = StoredAudit.read(RunFolder(audits[-1].parent))
     tests = {
         test.name: [round(float(n), 4) for n in (test.score.score, *test.score.interval)]
         for answer in audit.answers
         for test in answer.tests
     }
+    if TESTS[0] not in tests:  # nothing was asked that a verdict rests on
+        return {}
     return {"verdict": audit.verdict, "audited": audit.documents, "tests": tests}
+
+
+def _last_audit(place: Path) -> StoredAudit | None:
+    audits = sorted(place.glob(f"audit-*/{runs.AUDIT}"))
+    return StoredAudit.read(RunFolder(audits[-1].parent)) if audits else None
+
+
+def _marked(place: Path) -> People:
+    """How well attention finds the words that people marked, where an audit has asked."""
+    audit = _last_audit(place)
+    tests = [test for answer in audit.answers for test in answer.tests] if audit else []
+    return {
+        MARKED[test.name]: [float(test.score.value), float(test.score.floor)]
+        for test in tests
+        if test.name in MARKED
+    }
+
+
+def _rated(place: Path) -> People:
+    """How well its top words are those that people rated, where that was analysed."""
+    found = sorted(place.glob(f"analysis-word-sentiment-*/{runs.ANALYSIS}"))
+    summary = Result.read(RunFolder(found[-1].parent)).summary if found else ()
+    return {
+        f"{row['documents_are']} words: F1 of {counted(row['k'], 'word')}": [
+            row["f1"], row["random_f1"],
+        ]
+        for row in summary
+    }  # fmt: skip
 
 
 def packed(is_right: Bool[ndarray, " documents"]) -> str:
@@ -170,9 +209,14 @@ def page(rows: Sequence[Row]) -> str:
         for (encoder, data), recipes in sorted(cells.items())
         if {STANDARD, FAITHFUL} <= recipes.keys()
     ]
+    pointing = [
+        line
+        for (encoder, data), recipes in sorted(cells.items())
+        for line in _where_people_point(encoder, data, recipes)
+    ]
     sections = [
-        INTRODUCTION,
-        *(["## At a glance", "", _table(AT_A_GLANCE, glance), ""] * bool(glance)),
+        _section("At a glance", AT_A_GLANCE, glance),
+        _section("Where people point", WHERE_PEOPLE_POINT, pointing),
     ]
     for encoder in sorted({encoder for encoder, _ in cells}):
         lines = [
@@ -181,17 +225,15 @@ def page(rows: Sequence[Row]) -> str:
             for recipe, seeds in sorted(recipes.items(), key=lambda item: item[0] != STANDARD)
             if of == encoder
         ]
-        sections += [
-            f"## {ENCODERS.get(encoder, encoder)}, every recipe",
-            "",
-            _table(HEAD, lines),
-            "",
-        ]
-    return "\n".join(sections)
+        sections.append(_section(f"{ENCODERS.get(encoder, encoder)}, every recipe", HEAD, lines))
+    return "\n".join([INTRODUCTION, *sections])
 
 
-def _table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    return "\n".join(f"| {' | '.join(line)} |" for line in [head, ["---"] * len(head), *lines])
+def _section(title: str, head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    if not lines:
+        return ""
+    table = [f"| {' | '.join(line)} |" for line in [head, ["---"] * len(head), *lines]]
+    return "\n".join([f"## {title}", "", *table, ""])
 
 
 def _at_a_glance(encoder: str, data: str, recipes: Recipes) -> list[str]:
@@ -200,6 +242,29 @@ def _at_a_glance(encoder: str, data: str, recipes: Recipes) -> list[str]:
         data, ENCODERS.get(encoder, encoder), _accuracy(standard), _shown(standard),
         _accuracy(faithful), _difference(faithful, standard), _shown(faithful),
     ]  # fmt: skip
+
+
+def _where_people_point(encoder: str, data: str, recipes: Recipes) -> Iterator[list[str]]:
+    both = [recipes.get(name, {}) for name in (STANDARD, FAITHFUL)]
+    found = [{seed: row["people"] for seed, row in of.items() if row.get("people")} for of in both]
+    for measure in next(iter(found[1].values()), {}):
+        standard, faithful = ({seed: of[measure][0] for seed, of in one.items()} for one in found)
+        paired = sorted(standard.keys() & faithful.keys())
+        if not paired:
+            continue
+        floor = np.mean([of[measure][1] for of in found[1].values()])
+        by_seed = Mean.of([faithful[seed] - standard[seed] for seed in paired])
+        yield [
+            data, ENCODERS.get(encoder, encoder), measure, f"{floor:.3f}",
+            *(f"{np.mean([*one.values()]):.3f} ({len(one)})" for one in (standard, faithful)),
+            _signed(by_seed.mean, by_seed.low, by_seed.high, ".3f"),
+        ]  # fmt: skip
+
+
+def _signed(mean: float, low: float, high: float, form: str) -> str:
+    """'+0.9 [+0.6, +1.1]'; an interval stays on one line, and one seed has none."""
+    interval = "" if math.isnan(low) else f" [{low:+{form}},\N{NO-BREAK SPACE}{high:+{form}}]"
+    return f"{mean:+{form}}{interval}".replace("-", "\N{MINUS SIGN}")
 
 
 def _line(data: str, recipe: str, seeds: Seeds, standard: Seeds) -> list[str]:
@@ -232,11 +297,7 @@ def _difference(seeds: Seeds, standard: Seeds) -> str:
         axis=0,
     )
     found = estimate(by_document, np.random.default_rng(0), DEFAULT_BOOTSTRAP)
-    low, high = found.interval
-    # An interval stays on one line.
-    return f"{found.mean:+.1f} [{low:+.1f},\N{NO-BREAK SPACE}{high:+.1f}]".replace(
-        "-", "\N{MINUS SIGN}"
-    )
+    return _signed(found.mean, *found.interval, ".1f")
 
 
 def _over_seeds(rows: Iterable[Row], test: str) -> str:

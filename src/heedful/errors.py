@@ -23,8 +23,8 @@ from importlib.util import find_spec
 
 LONGEST_SENTENCE = 2_000  # characters; files name things as long as they like
 OUT_OF_MEMORY = (
-    "out of memory. What was saved before is intact. Use smaller batches (--batch-size), shorter "
-    "documents (--max-words) or a smaller model."
+    "out of memory. What was saved before is intact. Use smaller batches (batch_size), shorter "
+    "documents (max_words) or a smaller model."
 )
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -102,6 +103,19 @@ def test_workers_are_reused_processes_with_one_thread_that_import_what_they_need
         "heeds_ctrl_c": False,
     }
     assert not lives(pid)
+
+
+@pytest.mark.parametrize("work", [works.write, works.stumble])
+def test_a_gpu_that_cannot_free_its_memory_hides_nothing(work, tmp_path: Path, monkeypatch):
+    def fail() -> None:
+        raise RuntimeError("CUDA error: device-side assert triggered")
+
+    cuda = types.SimpleNamespace(is_initialized=lambda: True, empty_cache=fail)
+    monkeypatch.setitem(sys.modules, "torch", types.SimpleNamespace(cuda=cuda))
+    job = Job("job", work)
+    folder = folder_of(job, tmp_path / "job")
+    reason = perform(pickle.dumps(job), folder, lambda fraction, words: None)
+    assert reason == (None if work is works.write else "unexpected ZeroDivisionError: by zero")
 
 
 def test_a_failure_is_a_sentence_with_its_traceback_kept(tmp_path: Path, monkeypatch):

@@ -9,6 +9,7 @@ import pickle
 import sys
 import threading
 import time
+from contextlib import suppress
 from multiprocessing.connection import Connection
 
 from heedful.errors import OUT_OF_MEMORY, HeedfulError, is_out_of_memory
@@ -58,10 +59,14 @@ def perform(pickled: bytes, folder: JobFolder, tell: Tell) -> str | None:
 
 
 def _release_gpu_memory() -> None:
-    """Leave to other workers what PyTorch keeps on a GPU for a next job, if there is one at all."""
+    """Leave to other workers the GPU memory that PyTorch keeps for a next job, if there is any.
+
+    A GPU that has failed cannot do this either; the job has said so, or the next one will.
+    """
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_initialized():
-        torch.cuda.empty_cache()
+        with suppress(RuntimeError):
+            torch.cuda.empty_cache()
 
 
 def _teller(pipe: Connection, name: str) -> Tell:

@@ -23,4 +23,4 @@ class SweepLines(JobLines):
     def told(self, outcome: Outcome) -> str:
         """Where there is no live view, also how many are done and how long the rest takes."""
         beside = "" if self.console.is_terminal else f"; {self.summary()}"
-        return super().told(outcome) + beside
+        return super().told(outcome).rstrip("." if beside else "") + beside

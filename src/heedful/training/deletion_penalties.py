@@ -105,7 +105,8 @@ def falls(
     there = sent(document, places.device)
     row, number = there[len(places) :], sent(number, places.device)
     without = batch.is_token[row]
-    without.scatter_(1, places[row, number].unsqueeze(1), False)  # a GPU waits at [...] = False
+    # An assignment by index would make a GPU wait.
+    without.scatter_(1, places[row, number].unsqueeze(1), False)
     is_kept = torch.cat([batch.is_token, without])
     with evaluating(model), torch.no_grad():
         if is_replaced:

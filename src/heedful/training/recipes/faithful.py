@@ -58,7 +58,7 @@ class Usual:
     weights: tuple[float, float, float, float]  # of rank, keep, drop and away
     first_epochs: tuple[int, int]  # by the labels alone, at least and at most
     epochs: tuple[int, int]  # with the penalties
-    readings: int  # of documents in each part, so that few take more epochs
+    readings: int  # documents read in each part in all, so that small corpora take more epochs
     deletions: int
     replaced_share: float
     first_averaging: float | None
@@ -289,7 +289,7 @@ class Faithful(Penalised):
 
 
 def _epochs(bounds: tuple[int, int], readings: int, documents: int) -> int:
-    """As many as make so many readings of documents, within the bounds."""
+    """Enough epochs to read this many documents in all, within the bounds."""
     least, most = bounds
     return min(most, max(least, math.ceil(readings / documents)))
 
