@@ -1,9 +1,12 @@
 """The page about what faithful attention costs and brings."""
 
+import gzip
+import json
+
 import numpy as np
 import pytest
 
-from tools.evidence import packed, page, unpacked
+from tools.evidence import packed, page, set_aside, set_aside_films, unpacked
 
 
 def cell(recipe: str, seed: int, is_right: list[bool], verdict: str) -> dict:
@@ -13,6 +16,39 @@ def cell(recipe: str, seed: int, is_right: list[bool], verdict: str) -> dict:
         "right": packed(np.array(is_right)), "verdict": verdict,
         "audited": 10, "tests": tests,
     }  # fmt: skip
+
+
+def ids_in(file) -> list[str]:
+    with gzip.open(file, "rt", encoding="utf-8") as lines:
+        return [json.loads(line)["id"] for line in lines]
+
+
+@pytest.mark.parametrize("writer", [set_aside, set_aside_films])
+def test_each_training_document_is_set_aside_once_and_films_only_with_their_neighbours(
+    tmp_path, monkeypatch, writer
+):
+    monkeypatch.setenv("HEEDFUL_DATA", str(tmp_path / "data"))
+    ids = {"train": [f"train/pos/{n}_8" for n in (7, 0, 3, 5, 2)], "dev": ["train/neg/6_1"]}
+    for part, of_part in ids.items():
+        file = tmp_path / "data" / "films" / f"{part}.jsonl.gz"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with gzip.open(file, "wt", encoding="utf-8") as lines:
+            lines.writelines(json.dumps({"id": one}) + "\n" for one in of_part)
+    writer("films", tmp_path / "runs")
+    parts = [
+        {part: ids_in(folder / f"{part}.jsonl.gz") for part in ("train", "dev", "test")}
+        for folder in sorted((tmp_path / "runs").iterdir())
+    ]
+    assert len(parts) == 4
+    assert sorted(one for each in parts for one in each["test"]) == sorted(ids["train"])
+    for each in parts:
+        assert sorted(each["train"] + each["test"]) == sorted(ids["train"])
+    if writer is set_aside_films:  # numbers 0 and 1, 2 and 3, 4 and 5, 6 and 7
+        assert [sorted(each["test"]) for each in parts] == [
+            ["train/pos/0_8"], ["train/pos/2_8", "train/pos/3_8"],
+            ["train/pos/5_8"], ["train/pos/7_8"],
+        ]  # fmt: skip
+        assert [each["dev"] for each in parts] == [["train/neg/6_1"]] * 3 + [[]]
 
 
 @pytest.mark.parametrize("documents", [1, 7, 8, 9, 100])

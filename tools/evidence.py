@@ -2,6 +2,7 @@
 
     python -m tools.evidence smaller imdb_jw evidence/imdb_5000
     python -m tools.evidence set-aside sst2_jw evidence/runs
+    python -m tools.evidence set-aside-films imdb_jw evidence/runs
     heedful sweep evidence/bilstm.toml -o evidence/runs/bilstm          (and the other grids)
     python -m tools.evidence record evidence/runs/bilstm … > docs/evidence.json
     python -m tools.evidence page docs/evidence.json > docs/evidence.md
@@ -9,7 +10,8 @@
 A variant of these grids is called "ENCODER RECIPE", as in "bilstm faithful". Records are joined:
 what a record file that is named among the folders holds is taken as it is. The page ends with
 evidence/notes.md. Settings are chosen on quarters of the training documents that are set aside:
-each quarter is the test part of a corpus of its own, and counts as a seed in the record.
+each quarter is the test part of a corpus of its own, and counts as a seed in the record. IMDB's
+own test part has no film in common with its training part: `set-aside-films` keeps films apart.
 """
 
 import base64
@@ -175,14 +177,39 @@ def set_aside(name: str, folder: Path) -> None:
 
     The dev part is that of the corpus, and its own test part is not touched.
     """
-    documents = _lines_of(name, "train")
+    documents, dev = _lines_of(name, "train"), _lines_of(name, "dev")
     random.Random(0).shuffle(documents)
     for quarter in range(4):
-        corpus = folder / f"{name}{ASIDE}{quarter + 1}"
-        _write_part(corpus, "test", documents[quarter::4])
-        _write_part(corpus, "dev", _lines_of(name, "dev"))
         train = [line for place, line in enumerate(documents) if place % 4 != quarter]
-        _write_part(corpus, "train", train)
+        _write_quarter(folder / name, quarter, train, dev, documents[quarter::4])
+
+
+def set_aside_films(name: str, folder: Path) -> None:
+    """The same for film reviews whose numbers ("train/pos/5747_8") are in the order of films.
+
+    A quarter is a range of numbers, so at most a film at each end of it is in two parts. The dev
+    part has films of the training part, as the corpus's own has.
+    """
+    train, dev = _lines_of(name, "train"), _lines_of(name, "dev")
+    size = max(map(_number_of, train + dev)) // 4 + 1
+    for quarter in range(4):
+        aside, train_rest, dev_rest = (
+            [line for line in part if (_number_of(line) // size == quarter) == is_aside]
+            for part, is_aside in ((train, True), (train, False), (dev, False))
+        )
+        _write_quarter(folder / f"{name}-films", quarter, train_rest, dev_rest, aside)
+
+
+def _number_of(line: str) -> int:
+    return int(json.loads(line)["id"].split("/")[-1].split("_")[0])
+
+
+def _write_quarter(
+    corpus: Path, quarter: int, train: Sequence[str], dev: Sequence[str], aside: Sequence[str]
+) -> None:
+    folder = corpus.with_name(f"{corpus.name}{ASIDE}{quarter + 1}")
+    for part, lines in (("train", train), ("dev", dev), ("test", aside)):
+        _write_part(folder, part, lines)
 
 
 def _lines_of(name: str, part: str) -> list[str]:
@@ -307,7 +334,8 @@ def _over_seeds(rows: Iterable[Row], test: str) -> str:
 
 def main(what: str, *sources: str) -> None:
     """Print a record of sweeps (`cuda` first: on a GPU) or its page, or make a small corpus."""
-    if what in (writers := {"smaller": smaller, "set-aside": set_aside}):
+    writers = {"smaller": smaller, "set-aside": set_aside, "set-aside-films": set_aside_films}
+    if what in writers:
         return writers[what](sources[0], Path(sources[1]))
     is_cuda = "cuda" in sources[:1]
     paths = [Path(source) for source in sources[is_cuda:]]

@@ -24,6 +24,7 @@ from heedful.training.deletion_penalties import (
     falls,
     misranking,
     rank,
+    shortened,
     top_words,
 )
 from heedful.training.evaluate import predict
@@ -124,7 +125,7 @@ def test_falls_are_leave_one_out_in_log_probability_without_dropout(options, cla
     model.dropout.p = 0.5
     model.train()
     places = torch.arange(6).expand(4, 6)
-    found = falls(model, batch, places, batch.is_token)
+    found = falls(model, batch, places, batch.is_token, batch.is_token, target)
     expected = (probability.log() - without.log()) * batch.is_token
     torch.testing.assert_close(found, expected, rtol=1e-6, atol=1e-9)
     assert model.training
@@ -144,14 +145,86 @@ def with_unknown(model, batch, *places: int):
 @pytest.mark.parametrize("options", ENCODERS, ids=str)
 def test_falls_of_replaced_words_are_read_with_an_unknown_word_in_their_place(options):
     model, batch = a_model(**options), a_batch(6, 4, 2, 1)
-    target = predicted(model, batch).unsqueeze(1)
-    whole = model(batch).logits.log_softmax(dim=-1).gather(1, target)
+    target = predicted(model, batch)
+    of_target = target.unsqueeze(1)
+    whole = model(batch).logits.log_softmax(dim=-1).gather(1, of_target)
     places = torch.arange(6).expand(4, 6)
-    found = falls(model, batch, places, batch.is_token, is_replaced=True)
+    is_token = batch.is_token
+    found = falls(model, batch, places, is_token, is_token, target, is_replaced=True)
     for place in range(6):
-        read = model(with_unknown(model, batch, place)).logits.log_softmax(dim=-1).gather(1, target)
+        other = model(with_unknown(model, batch, place))
+        read = other.logits.log_softmax(dim=-1).gather(1, of_target)
         expected = ((whole - read).squeeze(1) * batch.is_token[:, place]).detach()
         torch.testing.assert_close(found[:, place], expected, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("is_replaced", [False, True])
+def test_falls_are_taken_from_the_words_that_are_there(is_replaced):
+    model, batch = a_model(encoder="bilstm:hidden_size=4"), a_batch(6)
+    is_there = torch.tensor([[True, False, True, True, False, True]])
+    target = torch.tensor([1])
+
+    def log_p(*missing: int) -> torch.Tensor:
+        if is_replaced:
+            logits = model(with_unknown(model, batch, 1, 4, *missing)).logits
+        else:
+            kept = [place for place in (0, 2, 3, 5) if place not in missing]
+            words = model.embedding(batch.token_ids[:, kept])
+            logits = model.read(words, torch.ones(1, len(kept), dtype=torch.bool)).logits
+        return logits.log_softmax(dim=-1)[0, 1].detach()
+
+    places = torch.tensor([[3, 0]])
+    is_drawn = torch.ones(1, 2, dtype=torch.bool)
+    found = falls(model, batch, places, is_drawn, is_there, target, is_replaced)
+    expected = torch.stack([log_p() - log_p(3), log_p() - log_p(0)]).unsqueeze(0)
+    torch.testing.assert_close(found, expected, rtol=1e-6, atol=1e-9)
+
+
+# Shortened texts
+
+
+def test_drawn_words_stay_and_what_is_no_word_does_not_come_in():
+    is_token = torch.arange(9) < torch.tensor([[9], [6], [2], [1]])
+    places = torch.tensor([[4, 0, 8], [5, 1, 2], [0, 1, 2], [0, 1, 2]])
+    is_drawn = is_token.gather(1, places)
+    for seed in range(30):
+        is_there = shortened(is_token, places, is_drawn, 1.0, rng(seed))
+        assert is_there.gather(1, places)[is_drawn].all()
+        assert not (is_there & ~is_token).any()
+
+
+def test_how_many_other_words_stay_is_drawn_evenly_as_for_shapley_values():
+    # Each of n others stays with a chance that is itself drawn evenly from 0 to 1: then a given
+    # one stays in 1/2 of the texts, two given ones in 1/3, and none, 1, … n are equally likely.
+    rows_, others = 20_000, 5
+    is_token = torch.ones(rows_, others + 1, dtype=torch.bool)
+    places = torch.zeros(rows_, 1, dtype=torch.long)
+    is_there = shortened(is_token, places, places == 0, 1.0, rng())[:, 1:]
+    assert float(is_there[:, 0].float().mean()) == pytest.approx(1 / 2, abs=0.015)
+    assert float(is_there[:, :2].all(dim=1).float().mean()) == pytest.approx(1 / 3, abs=0.015)
+    counts = is_there.sum(dim=1).bincount(minlength=others + 1) / rows_
+    torch.testing.assert_close(counts, torch.full((6,), 1 / 6), rtol=0, atol=0.015)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+def test_a_share_of_the_texts_is_shortened(share):
+    is_token = torch.ones(4000, 30, dtype=torch.bool)
+    places = torch.zeros(4000, 1, dtype=torch.long)
+    is_there = shortened(is_token, places, places == 0, share, rng())
+    # Of the shortened texts, one in 30 keeps all 29 other words all the same.
+    expected = 1 - share * 29 / 30
+    assert float(is_there.all(dim=1).float().mean()) == pytest.approx(expected, abs=0.03)
+
+
+def test_ranks_falls_are_taken_from_shortened_texts():
+    model, batch = a_model(encoder="bilstm:hidden_size=4"), a_batch(9, 9)
+    trace = model(batch)
+    for deletions, changes in [(9, False), (4, True)]:  # of nine words: all are drawn, or four
+        whole, some = (
+            float(rank(model, batch, trace, 1.0, deletions, rng(), shortened_share=share).detach())
+            for share in (0.0, 1.0)
+        )
+        assert (whole != pytest.approx(some)) == changes
 
 
 def test_draws_are_different_words_half_of_them_by_attention():

@@ -126,6 +126,7 @@ RESUMED = [
     (VAT(iterations=2, epochs=1, warm_epochs=1), "amsgrad"),
     (MaskNeutral(epochs=3), "amsgrad"),
     (Faithful(epochs=3), "amsgrad"),
+    (Faithful(epochs=3, final_rate=0.0), "amsgrad"),
     (RandomPretraining(epochs=2), "amsgrad"),
 ]
 
@@ -182,6 +183,38 @@ def test_only_what_a_phase_names_learns_and_the_rest_does_not_drift(data):
     } <= moved
     assert all(parameter.requires_grad for parameter in model.parameters())
     assert not model.training
+
+
+@dataclass(frozen=True)
+class Slowing(Recipe):
+    """Pulls evenly at one number, ever more slowly."""
+
+    epochs: int = 3
+    final_rate: float = 0.0
+
+    def phases(self, model, material) -> Iterator[Phase]:
+        def objective(model, batch, rng):
+            return model.output.linear.bias.sum()
+
+        yield Phase(objective, [model.output], self.epochs, keep="last", final_rate=self.final_rate)
+
+
+@pytest.mark.parametrize("final_rate", [0.0, 0.4, 1.0])
+def test_the_learning_rate_falls_evenly_to_the_share_that_a_phase_names(data, final_rate):
+    train, dev, vocabulary = data
+    settings = Settings().with_(encoder="embedding", optimizer="sgd:learning_rate=0.5")
+    model = build_model(settings.model, vocabulary, 2, seed=1)
+    before = float(model.output.linear.bias.detach())
+    recipe, optimizer = Slowing(final_rate=final_rate), settings.training.optimizer
+    fit(model, TrainingSettings(recipe, optimizer, patience=None), Material(train, ()), dev)
+    # Each step has a gradient of 1, so what was moved is the sum of the rates.
+    sizes = [len(batch.indices) for batch in train.shuffled(torch.Generator())]
+    steps = len(sizes)
+    mean_left = 1 - (1 - final_rate) / 2
+    moved = before - float(model.output.linear.bias.detach())
+    # The first step of each epoch has the rate at its beginning: a little more than the mean.
+    excess = 0.5 * (1 - final_rate) / 2
+    assert moved == pytest.approx(0.5 * recipe.epochs * steps * mean_left + excess, rel=0.02)
 
 
 @dataclass(frozen=True)

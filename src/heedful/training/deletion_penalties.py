@@ -58,8 +58,12 @@ def rank(
     deletions: int,
     rng: torch.Generator,
     is_replaced: bool = False,
+    shortened_share: float = 0.0,
 ) -> Loss:
-    """Whether scores are in the order of the falls, for a few words of some documents."""
+    """Whether scores are in the order of the falls, for a few words of some documents.
+
+    Of `shortened_share` of these documents, falls are taken from only some of their words.
+    """
     count = math.ceil(ranked_share * len(batch.labels) - ROUNDING)
     chosen = torch.randperm(len(batch.labels), generator=rng)[:count]
     rows = sent(chosen, batch.labels.device)
@@ -68,7 +72,9 @@ def rank(
     tokens = some.is_token.shape[1]
     weights, scores = trace.weights[rows, :tokens], trace.scores[rows, :tokens]
     places, is_drawn = draw_places(weights.detach(), some.is_token, deletions, rng)
-    fall = falls(model, some, places, is_drawn, is_replaced)
+    is_there = shortened(some.is_token, places, is_drawn, shortened_share, rng)
+    target = trace.logits.detach()[rows].argmax(dim=-1)
+    fall = falls(model, some, places, is_drawn, is_there, target, is_replaced)
     return misranking(scores.gather(1, places), fall.to(scores.dtype), is_drawn)
 
 
@@ -92,11 +98,13 @@ def falls(
     batch: Batch,
     places: Places,
     is_drawn: IsDrawn,
+    is_there: IsToken,
+    target: Int[Tensor, " batch"],
     is_replaced: bool = False,
 ) -> Drawn:
-    """log p(text) - log p(text without the word), p that of the predicted class, in nats.
+    """log p(words that are there) - log p(the same without the word), p of the target, in nats.
 
-    The word is deleted, or replaced by an unknown one if `is_replaced`. Read without
+    Words that are missing are deleted, or replaced by an unknown one if `is_replaced`. Read without
     dropout and without a gradient; 0 where no word is drawn.
     """
     documents = torch.arange(len(places))
@@ -104,10 +112,10 @@ def falls(
     document = torch.cat([documents, row])
     there = sent(document, places.device)
     row, number = there[len(places) :], sent(number, places.device)
-    without = batch.is_token[row]
+    without = is_there[row]
     # An assignment by index would make a GPU wait.
     without.scatter_(1, places[row, number].unsqueeze(1), False)
-    is_kept = torch.cat([batch.is_token, without])
+    is_kept = torch.cat([is_there, without])
     with evaluating(model), torch.no_grad():
         if is_replaced:
             logits = _logits_of_replaced(model, batch, there, is_kept)
@@ -117,7 +125,6 @@ def falls(
             logits = logits_of_variants(model, batch, document, is_kept)
     # A copy, since what was made in inference mode may not take part in a gradient.
     log_p = logits.clone().double().log_softmax(dim=-1)
-    target = log_p[: len(documents)].argmax(dim=-1)
     of_target = log_p.gather(1, target[there].unsqueeze(1)).squeeze(1)
     fall = log_p.new_zeros(places.shape)
     fall[row, number] = of_target[: len(documents)][row] - of_target[len(documents) :]
@@ -149,6 +156,22 @@ def draw_places(
     others = second.masked_fill(~is_token, -torch.inf).scatter(1, chosen, torch.inf)
     places = others.topk(min(count, width), dim=1).indices
     return places, is_token.gather(1, places)
+
+
+def shortened(
+    is_token: IsToken, places: Places, is_drawn: IsDrawn, share: float, rng: torch.Generator
+) -> IsToken:
+    """The words that are left of each text: of a share of the texts only some beside those drawn.
+
+    How many stay is drawn evenly between none and all, then which. What a word is worth on average
+    in such texts is, but for the drawn words that always stay, its Shapley value (Owen 1972).
+    """
+    if not share:
+        return is_token
+    is_whole, staying = torch.rand(2, len(is_token), 1, generator=rng)
+    stays = torch.rand(is_token.shape, generator=rng) < staying
+    stays = sent(stays | (is_whole >= share), is_token.device)
+    return is_token & stays.scatter(1, places, is_drawn | stays.gather(1, places))
 
 
 def top_words(scores: Scores, is_token: IsToken, share: float) -> IsToken:

@@ -161,6 +161,7 @@ class Stage:
     best_score: tuple[float, float] = (-math.inf, -math.inf)
     best_state: dict[str, Tensor] = field(default_factory=dict)
     optimizer: torch.optim.Optimizer = field(init=False)
+    rates: list[float] = field(init=False)  # of learning, when the phase begins
     average: WeightAverage | None = field(init=False)  # what is scored and kept, if any
     steps: PretrainedSteps = field(init=False)
 
@@ -176,6 +177,7 @@ class Stage:
         learns = _learning_parameters(self.phase, self.learnable)
         _set_learning(model, {parameter: parameter in learns for parameter in self.learnable})
         self.optimizer = self._build_optimizer(model, learns)
+        self.rates = [group["lr"] for group in self.optimizer.param_groups]
         self.average = self._build_average(train)
         self.steps = PretrainedSteps(self.modules, train.device, self.settings.precision)
         if keeper and (saved := keeper.read_checkpoint("epoch")):
@@ -210,12 +212,14 @@ class Stage:
         rng = torch.Generator(device="cpu").manual_seed(seed)
         notes = dict(self.phase.before_epoch(rng))
         _set_training_mode(model, self.phase)
-        losses = EpochLoss(self.epoch + 1, train.device)
+        losses, learnt_from = EpochLoss(self.epoch + 1, train.device), 0
         devices = [train.device] if train.device.type == "cuda" else []
         with torch.random.fork_rng(devices=devices), self.steps.under_way():
             torch.manual_seed(seed)  # dropout draws from the global generator
             for batch in train.shuffled(rng):
                 self.steps.begin_step()
+                self._set_rate(learnt_from / len(train))
+                learnt_from += len(batch.indices)
                 loss = self.phase.objective(model, batch, rng)
                 losses.add(loss, len(batch.indices))
                 self._step(loss, learns)
@@ -233,6 +237,13 @@ class Stage:
         return Epoch(
             self.number, self.epoch + 1, mean_loss, scores, is_best, seconds, self.phase.name, notes
         )
+
+    def _set_rate(self, of_epoch: float) -> None:
+        """The learning rate of the next step, with a share of the present epoch done."""
+        done = (self.epoch + of_epoch) / self.phase.epochs
+        left = 1 - (1 - self.phase.final_rate) * done
+        for group, rate in zip(self.optimizer.param_groups, self.rates, strict=True):
+            group["lr"] = rate * left
 
     def _step(self, loss: Tensor, learns: Mapping[nn.Parameter, None]) -> None:
         self.optimizer.zero_grad(set_to_none=True)
@@ -254,7 +265,7 @@ class Stage:
         else:
             accuracy = sum(found.accuracy for found in dev) / len(dev)
             loss = sum(found.loss for found in dev) / len(dev)
-            by_loss = self.settings.select_by == "loss"
+            by_loss = (self.phase.select_by or self.settings.select_by) == "loss"
             score = (-loss, accuracy) if by_loss else (accuracy, -loss)
         is_best = score > self.best_score
         self.stale = 0 if is_best else self.stale + 1

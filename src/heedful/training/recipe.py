@@ -41,9 +41,13 @@ class Phase:
     epochs_to_come: int = 0  # in later phases, at most
     holds: Sequence[nn.Module] = ()  # parts of these that do not change
     keep: Literal["best", "last", "lowest-loss"] = "best"  # the epoch whose weights it ends with
+    select_by: Literal["accuracy", "loss"] | None = (
+        None  # what tells the best; None: the training's
+    )
     name: str = ""  # in the history
     patience: int | None = None  # None: the training's own
     averaging: float | None = None  # epochs over which weights are averaged; None: the training's
+    final_rate: float = 1.0  # the share of the learning rate that it falls to, evenly
     scored: nn.Module | None = None  # whose dev score tells the best epoch; None: the model's
     counted_too: Mapping[str, nn.Module] = field(default_factory=dict)  # as much as it, by name
     has_dropout: bool = True
@@ -163,6 +167,10 @@ class Penalised(Recipe):
         """Epochs over which weights are averaged while it is learnt; None: the training's own."""
         return None
 
+    def rate_at_the_end(self, model: TextClassifier) -> float:
+        """The share of the learning rate that is left when it has been learnt."""
+        return 1.0
+
     def kept(self, model: TextClassifier) -> Literal["best", "last"]:
         """Which epoch it ends with."""
         return "best"
@@ -186,6 +194,7 @@ class Penalised(Recipe):
             objective,
             learns=[model, prepared],
             holds=self.held(model),
+            final_rate=self.rate_at_the_end(model),
             epochs=self.length(model, len(material.documents)),
             averaging=self.averaged(model),
             keep=self.kept(model),

@@ -61,6 +61,7 @@ class Usual:
     readings: int  # documents read in each part in all, so that small corpora take more epochs
     deletions: int
     replaced_share: float
+    final_rate: float  # the share of the learning rate that is left at the end
     first_averaging: float | None
     averaging: float | None
     kept: Literal["best", "last"]  # epoch, where weights are averaged
@@ -68,16 +69,19 @@ class Usual:
 
 FROM_SCRATCH = Usual(
     weights=(1.0, 0.5, 0.0, 0.5), first_epochs=(4, 5), epochs=(4, 8), readings=25_000,
-    deletions=4, replaced_share=0.5, first_averaging=1.0, averaging=1.0, kept="last",
+    deletions=4, replaced_share=0.5, final_rate=1.0,
+    first_averaging=1.0, averaging=1.0, kept="last",
 )  # fmt: skip
 # A pretrained encoder learns in few and small steps; where it does not, what is on top of it does.
 FINE_TUNED = Usual(
     weights=(1.0, 1.0, 0.3, 0.3), first_epochs=(3, 3), epochs=(3, 8), readings=10_000,
-    deletions=4, replaced_share=0.0, first_averaging=None, averaging=None, kept="best",
+    deletions=4, replaced_share=0.0, final_rate=0.1,
+    first_averaging=None, averaging=None, kept="best",
 )  # fmt: skip
 ON_TOP = Usual(
     weights=(1.0, 1.0, 0.3, 1.0), first_epochs=(3, 3), epochs=(6, 8), readings=10_000,
-    deletions=6, replaced_share=0.5, first_averaging=None, averaging=1.0, kept="best",
+    deletions=6, replaced_share=0.5, final_rate=1.0,
+    first_averaging=None, averaging=1.0, kept="best",
 )  # fmt: skip
 
 
@@ -92,23 +96,27 @@ class Faithful(Penalised):
     loss = (1 - teacher_weight) * cross_entropy to the labels
            + teacher_weight * cross_entropy to what the model said after `first_epochs`
     Rank = sum over pairs of gap_ij * softplus(score_j - score_i) / sum of gap_ij
-           gap_ij = max(0, fall_i - fall_j),  fall_i = log p(text) - log p(text without word i)
+           gap_ij = max(0, fall_i - fall_j),  fall_i = log p(some words) - log p(these without i)
     Keep = loss of the top words by attention alone
     Drop = KL(shares of the labels | p(text without its top words))
     Away = KL(shares of the labels | p(states of the whole text, all weight on its other words))
 
     `p` is that of the predicted class, without dropout; no gradient flows through the falls, so
     Rank moves scores only. Of `ranked_share` of the documents of each batch `deletions` words are
-    drawn, half by attention and half evenly. The share of words that are the top words is drawn
-    from `shares` for each batch. In `replaced_share` of the batches each word that Rank, Keep
-    and Drop leave out is replaced by an unknown word; in the others it is deleted. Away costs no
-    second reading: it keeps the states of other words from telling what the top words say, which
-    would then reach the decision past the weights.
+    drawn, half by attention and half evenly. In `shortened_share` of these documents only some of
+    the other words are left, a share drawn evenly from none to all: so a word that others could
+    stand in for falls, too. The share of words that are the top words is drawn from `shares` for
+    each batch. In `replaced_share` of the batches each word that Rank, Keep and Drop leave out is
+    replaced by an unknown word; in the others it is deleted. Away costs no second reading: it keeps
+    the states of other words from telling what the top words say, which would then reach the
+    decision past the weights.
     Of a pretrained encoder, attention and output see `votes` made of its layers, which keep what a
     word says apart from what the text says. It learns on unless `holds_body`.
-    A model from scratch ends both parts with the last epoch, its weights averaged; a pretrained
-    one with the best: in the second part that whose answers are most often right from the whole
-    dev text and from its top words, both counted alike.
+    Weights of a model from scratch are averaged. Its first part ends with the epoch of the lowest
+    dev loss: later it would be sure of what it has seen, and a poor teacher. Its second part ends
+    with the last. A pretrained model ends both with the most accurate epoch: in the second part
+    that whose answers are most often right from the whole dev text and from its top words, both
+    counted alike.
     """
 
     rank_weight: float | None = None  # None: 1, whatever the encoder
@@ -116,6 +124,7 @@ class Faithful(Penalised):
     drop_weight: float | None = None  # None: 0, and 0.3 for a pretrained encoder
     away_weight: float | None = None  # None: 0.5, 0.3 for a pretrained encoder (1 if it is held)
     ranked_share: float = 0.5  # of the documents of a batch: reading them again takes time
+    shortened_share: float = 1.0  # of these documents: read with only some of their other words
     deletions: int | None = None  # words of each; None: 4, and 6 for a held encoder
     shares: tuple[float, ...] = (0.1, 0.2, 0.5)
     replaced_share: float | None = None  # of the batches; None: 0.5, 0 if a pretrained one learns
@@ -123,6 +132,9 @@ class Faithful(Penalised):
     teacher_weight: float = 0.5  # of what the model said after the first epochs
     first_averaging: float | None = None  # epochs of averaged weights; None: 1, from scratch
     averaging: float | None = None  # the same afterwards; None: 1, unless a pretrained one learns
+    final_rate: float | None = (
+        None  # share of the rate left; None: 1, 0.1 if pretrained and learning
+    )
     holds_embeddings: bool = True  # from scratch: not changed after the first epochs
     holds_body: bool = False  # nor is a pretrained encoder
     epochs: int | None = None  # None: 4, pretrained 3, held 6; up to 8 on few documents
@@ -135,6 +147,7 @@ class Faithful(Penalised):
         at_least(0, first_epochs=self.first_epochs, first_averaging=self.first_averaging)
         at_least(0, averaging=self.averaging)
         share(teacher_weight=self.teacher_weight, replaced_share=self.replaced_share)
+        share(shortened_share=self.shortened_share, final_rate=self.final_rate)
         if not self.shares:
             raise ConfigError("faithful: shares should have at least one number, as in 0.1+0.5.")
         for given in (self.ranked_share, *self.shares):
@@ -193,7 +206,7 @@ class Faithful(Penalised):
                 [model],
                 epochs,
                 epochs_to_come=self.length(model, len(material.documents)),
-                keep="last" if averaging else "best",
+                select_by="loss" if averaging else None,
                 name="labels only",
                 averaging=averaging,
             )
@@ -215,6 +228,10 @@ class Faithful(Penalised):
     def averaged(self, model: TextClassifier) -> float | None:
         """Epochs over which weights are averaged after the first ones."""
         return _given(self.averaging, self.usual(model).averaging)
+
+    def rate_at_the_end(self, model: TextClassifier) -> float:
+        """What is left of the learning rate: little of a pretrained encoder's."""
+        return _given(self.final_rate, self.usual(model).final_rate)
 
     def kept(self, model: TextClassifier) -> Literal["best", "last"]:
         """From scratch the last epoch: averaged weights vary little from one to the next."""
@@ -263,7 +280,14 @@ class Faithful(Penalised):
         if rank_weight:
             deletions = _given(self.deletions, usual.deletions)
             total = total + rank_weight * rank(
-                model, batch, trace, self.ranked_share, deletions, rng, is_replaced
+                model,
+                batch,
+                trace,
+                self.ranked_share,
+                deletions,
+                rng,
+                is_replaced,
+                self.shortened_share,
             )
         top_share = self.shares[int(torch.randint(len(self.shares), (), generator=rng))]
         is_top = top_words(trace.scores, batch.is_token, top_share)
