@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from tools.evidence import packed, page, set_aside, set_aside_films, unpacked
+from tools.evidence import packed, page, set_aside, set_aside_ranges, unpacked
 
 
 def cell(recipe: str, seed: int, is_right: list[bool], verdict: str) -> dict:
@@ -23,8 +23,8 @@ def ids_in(file) -> list[str]:
         return [json.loads(line)["id"] for line in lines]
 
 
-@pytest.mark.parametrize("writer", [set_aside, set_aside_films])
-def test_each_training_document_is_set_aside_once_and_films_only_with_their_neighbours(
+@pytest.mark.parametrize("writer", [set_aside, set_aside_ranges])
+def test_each_training_document_is_set_aside_once_in_a_range_with_its_neighbours(
     tmp_path, monkeypatch, writer
 ):
     monkeypatch.setenv("HEEDFUL_DATA", str(tmp_path / "data"))
@@ -43,7 +43,7 @@ def test_each_training_document_is_set_aside_once_and_films_only_with_their_neig
     assert sorted(one for each in parts for one in each["test"]) == sorted(ids["train"])
     for each in parts:
         assert sorted(each["train"] + each["test"]) == sorted(ids["train"])
-    if writer is set_aside_films:  # numbers 0 and 1, 2 and 3, 4 and 5, 6 and 7
+    if writer is set_aside_ranges:  # numbers 0 and 1, 2 and 3, 4 and 5, 6 and 7
         assert [sorted(each["test"]) for each in parts] == [
             ["train/pos/0_8"], ["train/pos/2_8", "train/pos/3_8"],
             ["train/pos/5_8"], ["train/pos/7_8"],

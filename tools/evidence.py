@@ -2,7 +2,7 @@
 
     python -m tools.evidence smaller imdb_jw evidence/imdb_5000
     python -m tools.evidence set-aside sst2_jw evidence/runs
-    python -m tools.evidence set-aside-films imdb_jw evidence/runs
+    python -m tools.evidence set-aside-ranges imdb_jw evidence/runs
     heedful sweep evidence/bilstm.toml -o evidence/runs/bilstm          (and the other grids)
     python -m tools.evidence record evidence/runs/bilstm … > docs/evidence.json
     python -m tools.evidence page docs/evidence.json > docs/evidence.md
@@ -11,7 +11,7 @@ A variant of these grids is called "ENCODER RECIPE", as in "bilstm faithful". Re
 what a record file that is named among the folders holds is taken as it is. The page ends with
 evidence/notes.md. Settings are chosen on quarters of the training documents that are set aside:
 each quarter is the test part of a corpus of its own, and counts as a seed in the record. IMDB's
-own test part has no film in common with its training part: `set-aside-films` keeps films apart.
+own test part has no film in common with its training part: see `set-aside-ranges`.
 """
 
 import base64
@@ -184,11 +184,11 @@ def set_aside(name: str, folder: Path) -> None:
         _write_quarter(folder / name, quarter, train, dev, documents[quarter::4])
 
 
-def set_aside_films(name: str, folder: Path) -> None:
+def set_aside_ranges(name: str, folder: Path) -> None:
     """The same for film reviews whose numbers ("train/pos/5747_8") are in the order of films.
 
-    A quarter is a range of numbers, so at most a film at each end of it is in two parts. The dev
-    part has films of the training part, as the corpus's own has.
+    A quarter is a range of numbers. Positive and negative reviews are numbered separately, so a
+    film may have its positive reviews in one quarter and its negative ones in another.
     """
     train, dev = _lines_of(name, "train"), _lines_of(name, "dev")
     size = max(map(_number_of, train + dev)) // 4 + 1
@@ -197,7 +197,7 @@ def set_aside_films(name: str, folder: Path) -> None:
             [line for line in part if (_number_of(line) // size == quarter) == is_aside]
             for part, is_aside in ((train, True), (train, False), (dev, False))
         )
-        _write_quarter(folder / f"{name}-films", quarter, train_rest, dev_rest, aside)
+        _write_quarter(folder / f"{name}-ranges", quarter, train_rest, dev_rest, aside)
 
 
 def _number_of(line: str) -> int:
@@ -334,7 +334,7 @@ def _over_seeds(rows: Iterable[Row], test: str) -> str:
 
 def main(what: str, *sources: str) -> None:
     """Print a record of sweeps (`cuda` first: on a GPU) or its page, or make a small corpus."""
-    writers = {"smaller": smaller, "set-aside": set_aside, "set-aside-films": set_aside_films}
+    writers = {"smaller": smaller, "set-aside": set_aside, "set-aside-ranges": set_aside_ranges}
     if what in writers:
         return writers[what](sources[0], Path(sources[1]))
     is_cuda = "cuda" in sources[:1]

@@ -125,7 +125,7 @@ def test_falls_are_leave_one_out_in_log_probability_without_dropout(options, cla
     model.dropout.p = 0.5
     model.train()
     places = torch.arange(6).expand(4, 6)
-    found = falls(model, batch, places, batch.is_token, batch.is_token, target)
+    found = falls(model, batch, places, batch.is_token)
     expected = (probability.log() - without.log()) * batch.is_token
     torch.testing.assert_close(found, expected, rtol=1e-6, atol=1e-9)
     assert model.training
@@ -145,12 +145,10 @@ def with_unknown(model, batch, *places: int):
 @pytest.mark.parametrize("options", ENCODERS, ids=str)
 def test_falls_of_replaced_words_are_read_with_an_unknown_word_in_their_place(options):
     model, batch = a_model(**options), a_batch(6, 4, 2, 1)
-    target = predicted(model, batch)
-    of_target = target.unsqueeze(1)
+    of_target = predicted(model, batch).unsqueeze(1)
     whole = model(batch).logits.log_softmax(dim=-1).gather(1, of_target)
     places = torch.arange(6).expand(4, 6)
-    is_token = batch.is_token
-    found = falls(model, batch, places, is_token, is_token, target, is_replaced=True)
+    found = falls(model, batch, places, batch.is_token, is_replaced=True)
     for place in range(6):
         other = model(with_unknown(model, batch, place))
         read = other.logits.log_softmax(dim=-1).gather(1, of_target)
@@ -159,10 +157,11 @@ def test_falls_of_replaced_words_are_read_with_an_unknown_word_in_their_place(op
 
 
 @pytest.mark.parametrize("is_replaced", [False, True])
-def test_falls_are_taken_from_the_words_that_are_there(is_replaced):
+def test_falls_are_taken_from_the_words_that_are_left(is_replaced):
     model, batch = a_model(encoder="bilstm:hidden_size=4"), a_batch(6)
-    is_there = torch.tensor([[True, False, True, True, False, True]])
-    target = torch.tensor([1])
+    is_left = torch.tensor([[True, False, True, True, False, True]])
+    target = int(predicted(model, batch))
+    model.dropout.p = 0.5  # the class is what the model says without it
 
     def log_p(*missing: int) -> torch.Tensor:
         if is_replaced:
@@ -171,11 +170,13 @@ def test_falls_are_taken_from_the_words_that_are_there(is_replaced):
             kept = [place for place in (0, 2, 3, 5) if place not in missing]
             words = model.embedding(batch.token_ids[:, kept])
             logits = model.read(words, torch.ones(1, len(kept), dtype=torch.bool)).logits
-        return logits.log_softmax(dim=-1)[0, 1].detach()
+        return logits.log_softmax(dim=-1)[0, target].detach()
 
     places = torch.tensor([[3, 0]])
     is_drawn = torch.ones(1, 2, dtype=torch.bool)
-    found = falls(model, batch, places, is_drawn, is_there, target, is_replaced)
+    model.train()
+    found = falls(model, batch, places, is_drawn, is_replaced, is_left)
+    model.eval()
     expected = torch.stack([log_p() - log_p(3), log_p() - log_p(0)]).unsqueeze(0)
     torch.testing.assert_close(found, expected, rtol=1e-6, atol=1e-9)
 
@@ -188,9 +189,9 @@ def test_drawn_words_stay_and_what_is_no_word_does_not_come_in():
     places = torch.tensor([[4, 0, 8], [5, 1, 2], [0, 1, 2], [0, 1, 2]])
     is_drawn = is_token.gather(1, places)
     for seed in range(30):
-        is_there = shortened(is_token, places, is_drawn, 1.0, rng(seed))
-        assert is_there.gather(1, places)[is_drawn].all()
-        assert not (is_there & ~is_token).any()
+        is_left = shortened(is_token, places, is_drawn, 1.0, rng(seed))
+        assert is_left.gather(1, places)[is_drawn].all()
+        assert not (is_left & ~is_token).any()
 
 
 def test_how_many_other_words_stay_is_drawn_evenly_as_for_shapley_values():
@@ -199,10 +200,10 @@ def test_how_many_other_words_stay_is_drawn_evenly_as_for_shapley_values():
     rows_, others = 20_000, 5
     is_token = torch.ones(rows_, others + 1, dtype=torch.bool)
     places = torch.zeros(rows_, 1, dtype=torch.long)
-    is_there = shortened(is_token, places, places == 0, 1.0, rng())[:, 1:]
-    assert float(is_there[:, 0].float().mean()) == pytest.approx(1 / 2, abs=0.015)
-    assert float(is_there[:, :2].all(dim=1).float().mean()) == pytest.approx(1 / 3, abs=0.015)
-    counts = is_there.sum(dim=1).bincount(minlength=others + 1) / rows_
+    is_left = shortened(is_token, places, places == 0, 1.0, rng())[:, 1:]
+    assert float(is_left[:, 0].float().mean()) == pytest.approx(1 / 2, abs=0.015)
+    assert float(is_left[:, :2].all(dim=1).float().mean()) == pytest.approx(1 / 3, abs=0.015)
+    counts = is_left.sum(dim=1).bincount(minlength=others + 1) / rows_
     torch.testing.assert_close(counts, torch.full((6,), 1 / 6), rtol=0, atol=0.015)
 
 
@@ -210,10 +211,10 @@ def test_how_many_other_words_stay_is_drawn_evenly_as_for_shapley_values():
 def test_a_share_of_the_texts_is_shortened(share):
     is_token = torch.ones(4000, 30, dtype=torch.bool)
     places = torch.zeros(4000, 1, dtype=torch.long)
-    is_there = shortened(is_token, places, places == 0, share, rng())
+    is_left = shortened(is_token, places, places == 0, share, rng())
     # Of the shortened texts, one in 30 keeps all 29 other words all the same.
     expected = 1 - share * 29 / 30
-    assert float(is_there.all(dim=1).float().mean()) == pytest.approx(expected, abs=0.03)
+    assert float(is_left.all(dim=1).float().mean()) == pytest.approx(expected, abs=0.03)
 
 
 def test_ranks_falls_are_taken_from_shortened_texts():
@@ -503,7 +504,8 @@ def test_the_labels_come_first_and_then_what_the_model_says_of_each_text_teaches
     phases = recipe.phases(model, texts)
     first = next(phases)
     assert (first.name, first.epochs, first.counted_too) == ("labels only", 2, {})
-    assert (first.keep, first.averaging, first.holds) == ("last", 1.0, ())
+    chosen_by = (first.keep, first.select_by, first.averaging)
+    assert (*chosen_by, first.holds) == ("best", "loss", 1.0, ())
     then = next(phases)
     assert then.epochs == 3
     (targets,) = [part for part in then.learns if part is not model]
@@ -568,14 +570,35 @@ def test_a_pretrained_encoder_gets_votes_of_its_layers_where_nothing_else_is_ask
 @pytest.mark.parametrize(
     ("recipe", "expected"),
     [
-        (Faithful(), [("last", 1.0), ("last", 1.0)]),
-        (Faithful(first_averaging=0.0, averaging=0.5), [("best", 0.0), ("last", 0.5)]),
-        (Faithful(averaging=0.0), [("last", 1.0), ("best", 0.0)]),
+        (Faithful(), [("best", "loss", 1.0), ("last", None, 1.0)]),
+        (
+            Faithful(first_averaging=0.0, averaging=0.5),
+            [("best", "loss", 0.0), ("last", None, 0.5)],
+        ),
+        (Faithful(averaging=0.0), [("best", "loss", 1.0), ("best", None, 0.0)]),
     ],
 )
-def test_averaged_weights_end_with_the_last_epoch_and_others_with_the_best(recipe, expected):
+def test_from_scratch_it_ends_with_the_lowest_dev_loss_and_then_with_the_last_average(
+    recipe, expected
+):
     phases = recipe.phases(a_model(encoder="bilstm:hidden_size=4"), material(0, 1, 1))
-    assert [(phase.keep, phase.averaging) for phase in phases] == expected
+    assert [(phase.keep, phase.select_by, phase.averaging) for phase in phases] == expected
+
+
+def test_a_pretrained_encoder_that_learns_slows_down_and_chooses_as_the_training_does():
+    small = a_model(encoder="bilstm:hidden_size=4")
+    large = a_model(encoder="pretrained:source=tiny")
+
+    def ends(recipe, model):
+        phases = recipe.phases(model, material(0, 1, 1))
+        return [(phase.select_by, phase.final_rate_share) for phase in phases]
+
+    assert ends(Faithful(), large) == [(None, 1.0), (None, 0.1)]
+    assert ends(Faithful(), small) == [("loss", 1.0), (None, 1.0)]
+    assert ends(Faithful(holds_body=True), large)[-1] == (None, 1.0)
+    assert ends(Faithful(final_rate_share=0.3), small)[-1] == (None, 0.3)
+    both = recipes.make("all-of:of=diversity,faithful")
+    assert ends(both, large)[-1] == (None, 0.1)
 
 
 def test_a_pretrained_encoder_ends_with_its_best_epoch_and_what_is_on_top_is_averaged():
@@ -617,6 +640,8 @@ def test_models_whose_attention_cannot_learn_are_refused_in_a_sentence():
     "wrong",
     [
         "deletions=1",
+        "shortened_share=1.5",
+        "final_rate_share=-0.1",
         "epochs=0",
         "rank_weight=-1.0",
         "away_weight=-0.1",

@@ -1,5 +1,5 @@
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -126,7 +126,7 @@ RESUMED = [
     (VAT(iterations=2, epochs=1, warm_epochs=1), "amsgrad"),
     (MaskNeutral(epochs=3), "amsgrad"),
     (Faithful(epochs=3), "amsgrad"),
-    (Faithful(epochs=3, final_rate=0.0), "amsgrad"),
+    (Faithful(epochs=3, final_rate_share=0.0), "amsgrad"),
     (RandomPretraining(epochs=2), "amsgrad"),
 ]
 
@@ -190,31 +190,73 @@ class Slowing(Recipe):
     """Pulls evenly at one number, ever more slowly."""
 
     epochs: int = 3
-    final_rate: float = 0.0
+    final_rate_share: float = 0.0
 
     def phases(self, model, material) -> Iterator[Phase]:
         def objective(model, batch, rng):
             return model.output.linear.bias.sum()
 
-        yield Phase(objective, [model.output], self.epochs, keep="last", final_rate=self.final_rate)
+        yield Phase(
+            objective,
+            [model.output],
+            self.epochs,
+            keep="last",
+            final_rate_share=self.final_rate_share,
+        )
 
 
-@pytest.mark.parametrize("final_rate", [0.0, 0.4, 1.0])
-def test_the_learning_rate_falls_evenly_to_the_share_that_a_phase_names(data, final_rate):
+@pytest.mark.parametrize("final_rate_share", [0.0, 0.4, 1.0])
+def test_the_learning_rate_falls_evenly_to_the_share_that_a_phase_names(data, final_rate_share):
     train, dev, vocabulary = data
     settings = Settings().with_(encoder="embedding", optimizer="sgd:learning_rate=0.5")
     model = build_model(settings.model, vocabulary, 2, seed=1)
     before = float(model.output.linear.bias.detach())
-    recipe, optimizer = Slowing(final_rate=final_rate), settings.training.optimizer
+    recipe, optimizer = Slowing(final_rate_share=final_rate_share), settings.training.optimizer
     fit(model, TrainingSettings(recipe, optimizer, patience=None), Material(train, ()), dev)
     # Each step has a gradient of 1, so what was moved is the sum of the rates.
     sizes = [len(batch.indices) for batch in train.shuffled(torch.Generator())]
     steps = len(sizes)
-    mean_left = 1 - (1 - final_rate) / 2
+    mean_left = 1 - (1 - final_rate_share) / 2
     moved = before - float(model.output.linear.bias.detach())
     # The first step of each epoch has the rate at its beginning: a little more than the mean.
-    excess = 0.5 * (1 - final_rate) / 2
+    excess = 0.5 * (1 - final_rate_share) / 2
     assert moved == pytest.approx(0.5 * recipe.epochs * steps * mean_left + excess, rel=0.02)
+
+
+@dataclass(frozen=True)
+class Chosen(Recipe):
+    """Learns, and ends with the best epoch by a score of its own."""
+
+    epochs: int = 8
+    select_by: str | None = None
+
+    def phases(self, model, material) -> Iterator[Phase]:
+        def objective(model, batch, rng):
+            return cross_entropy(model(batch), batch)
+
+        yield Phase(objective, [model], self.epochs, select_by=self.select_by)
+
+
+@pytest.mark.parametrize("select_by", [None, "accuracy", "loss"])
+@pytest.mark.parametrize("of_training", ["accuracy", "loss"])
+def test_a_phase_may_choose_its_epoch_by_another_score_than_the_training(
+    data, select_by, of_training, monkeypatch
+):
+    train, dev, vocabulary = data
+    dev_scores = iter([(0.5, 0.9), (0.3, 0.8), (0.6, 0.7)])  # loss and accuracy, epoch by epoch
+    real = evaluate
+
+    def told(model, batches):
+        loss, accuracy = next(dev_scores)
+        return replace(real(model, batches), loss=loss, accuracy=accuracy)
+
+    monkeypatch.setattr(fit_module, "evaluate", told)
+    model = build_model(Settings().with_(encoder="embedding").model, vocabulary, 2, seed=1)
+    recipe = Chosen(epochs=3, select_by=select_by)
+    settings = TrainingSettings(recipe, patience=None, select_by=of_training)
+    history = fit(model, settings, Material(train, ()), dev)
+    is_by_loss = (select_by or of_training) == "loss"
+    assert [row["is_best"] for row in history] == [True, is_by_loss, False]
 
 
 @dataclass(frozen=True)

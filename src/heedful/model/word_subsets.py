@@ -188,7 +188,7 @@ def logits_of_variants(
 ) -> Logits:
     """The same of variants that a GPU chose, which is asked nothing; `document` lies on the CPU.
 
-    Every variant has as much room as its whole text, so this suits those that lack few words.
+    Every variant has as much room as its whole text, however few of its words are left.
     """
     sizes = None if batch.sizes is None else batch.sizes.of(document.numpy())
 

@@ -62,7 +62,7 @@ def rank(
 ) -> Loss:
     """Whether scores are in the order of the falls, for a few words of some documents.
 
-    Of `shortened_share` of these documents, falls are taken from only some of their words.
+    In `shortened_share` of these documents, words are deleted from a shortened text.
     """
     count = math.ceil(ranked_share * len(batch.labels) - ROUNDING)
     chosen = torch.randperm(len(batch.labels), generator=rng)[:count]
@@ -72,9 +72,8 @@ def rank(
     tokens = some.is_token.shape[1]
     weights, scores = trace.weights[rows, :tokens], trace.scores[rows, :tokens]
     places, is_drawn = draw_places(weights.detach(), some.is_token, deletions, rng)
-    is_there = shortened(some.is_token, places, is_drawn, shortened_share, rng)
-    target = trace.logits.detach()[rows].argmax(dim=-1)
-    fall = falls(model, some, places, is_drawn, is_there, target, is_replaced)
+    is_left = shortened(some.is_token, places, is_drawn, shortened_share, rng)
+    fall = falls(model, some, places, is_drawn, is_replaced, is_left if shortened_share else None)
     return misranking(scores.gather(1, places), fall.to(scores.dtype), is_drawn)
 
 
@@ -98,24 +97,25 @@ def falls(
     batch: Batch,
     places: Places,
     is_drawn: IsDrawn,
-    is_there: IsToken,
-    target: Int[Tensor, " batch"],
     is_replaced: bool = False,
+    is_left: IsToken | None = None,
 ) -> Drawn:
-    """log p(words that are there) - log p(the same without the word), p of the target, in nats.
+    """log p(words that are left) - log p(these without the word), in nats.
 
-    Words that are missing are deleted, or replaced by an unknown one if `is_replaced`. Read without
-    dropout and without a gradient; 0 where no word is drawn.
+    `p` is that of the class predicted from the whole text; all its words are left unless `is_left`
+    says otherwise. Other words are deleted, or replaced by an unknown one if `is_replaced`. Read
+    without dropout and without a gradient; 0 where no word is drawn.
     """
-    documents = torch.arange(len(places))
+    texts = [batch.is_token] if is_left is None else [batch.is_token, is_left]
+    before = len(texts) * len(places)  # the drawn words are deleted from the last of these
     row, number = _pairs(is_drawn)
-    document = torch.cat([documents, row])
+    document = torch.cat([*[torch.arange(len(places))] * len(texts), row])
     there = sent(document, places.device)
-    row, number = there[len(places) :], sent(number, places.device)
-    without = is_there[row]
+    row, number = there[before:], sent(number, places.device)
+    without = texts[-1][row]
     # An assignment by index would make a GPU wait.
     without.scatter_(1, places[row, number].unsqueeze(1), False)
-    is_kept = torch.cat([is_there, without])
+    is_kept = torch.cat([*texts, without])
     with evaluating(model), torch.no_grad():
         if is_replaced:
             logits = _logits_of_replaced(model, batch, there, is_kept)
@@ -125,9 +125,10 @@ def falls(
             logits = logits_of_variants(model, batch, document, is_kept)
     # A copy, since what was made in inference mode may not take part in a gradient.
     log_p = logits.clone().double().log_softmax(dim=-1)
+    target = log_p[: len(places)].argmax(dim=-1)
     of_target = log_p.gather(1, target[there].unsqueeze(1)).squeeze(1)
     fall = log_p.new_zeros(places.shape)
-    fall[row, number] = of_target[: len(documents)][row] - of_target[len(documents) :]
+    fall[row, number] = of_target[before - len(places) : before][row] - of_target[before:]
     return fall.masked_fill(~is_drawn, 0)
 
 
@@ -161,13 +162,11 @@ def draw_places(
 def shortened(
     is_token: IsToken, places: Places, is_drawn: IsDrawn, share: float, rng: torch.Generator
 ) -> IsToken:
-    """The words that are left of each text: of a share of the texts only some beside those drawn.
+    """Which words are left when a share of the texts is shortened. The drawn words always stay.
 
-    How many stay is drawn evenly between none and all, then which. What a word is worth on average
-    in such texts is, but for the drawn words that always stay, its Shapley value (Owen 1972).
+    Each other word of such a text stays with a probability that is drawn uniformly from 0 to 1 for
+    the text. With a single drawn word, the mean fall would be its Shapley value (Owen 1972).
     """
-    if not share:
-        return is_token
     is_whole, staying = torch.rand(2, len(is_token), 1, generator=rng)
     stays = torch.rand(is_token.shape, generator=rng) < staying
     stays = sent(stays | (is_whole >= share), is_token.device)

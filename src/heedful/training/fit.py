@@ -161,7 +161,7 @@ class Stage:
     best_score: tuple[float, float] = (-math.inf, -math.inf)
     best_state: dict[str, Tensor] = field(default_factory=dict)
     optimizer: torch.optim.Optimizer = field(init=False)
-    rates: list[float] = field(init=False)  # of learning, when the phase begins
+    rates: list[float] = field(init=False)  # learning rate of each group at the start of the phase
     average: WeightAverage | None = field(init=False)  # what is scored and kept, if any
     steps: PretrainedSteps = field(init=False)
 
@@ -212,14 +212,15 @@ class Stage:
         rng = torch.Generator(device="cpu").manual_seed(seed)
         notes = dict(self.phase.before_epoch(rng))
         _set_training_mode(model, self.phase)
-        losses, learnt_from = EpochLoss(self.epoch + 1, train.device), 0
+        losses = EpochLoss(self.epoch + 1, train.device)
+        documents_seen = 0
         devices = [train.device] if train.device.type == "cuda" else []
         with torch.random.fork_rng(devices=devices), self.steps.under_way():
             torch.manual_seed(seed)  # dropout draws from the global generator
             for batch in train.shuffled(rng):
                 self.steps.begin_step()
-                self._set_rate(learnt_from / len(train))
-                learnt_from += len(batch.indices)
+                self._set_learning_rate(documents_seen / len(train))
+                documents_seen += len(batch.indices)
                 loss = self.phase.objective(model, batch, rng)
                 losses.add(loss, len(batch.indices))
                 self._step(loss, learns)
@@ -238,12 +239,12 @@ class Stage:
             self.number, self.epoch + 1, mean_loss, scores, is_best, seconds, self.phase.name, notes
         )
 
-    def _set_rate(self, of_epoch: float) -> None:
-        """The learning rate of the next step, with a share of the present epoch done."""
-        done = (self.epoch + of_epoch) / self.phase.epochs
-        left = 1 - (1 - self.phase.final_rate) * done
+    def _set_learning_rate(self, share_of_epoch: float) -> None:
+        """Set the learning rate of the next step, given the share of this epoch that is done."""
+        share_of_phase = (self.epoch + share_of_epoch) / self.phase.epochs
+        rate_share = 1 - (1 - self.phase.final_rate_share) * share_of_phase
         for group, rate in zip(self.optimizer.param_groups, self.rates, strict=True):
-            group["lr"] = rate * left
+            group["lr"] = rate * rate_share
 
     def _step(self, loss: Tensor, learns: Mapping[nn.Parameter, None]) -> None:
         self.optimizer.zero_grad(set_to_none=True)

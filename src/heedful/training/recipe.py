@@ -41,13 +41,13 @@ class Phase:
     epochs_to_come: int = 0  # in later phases, at most
     holds: Sequence[nn.Module] = ()  # parts of these that do not change
     keep: Literal["best", "last", "lowest-loss"] = "best"  # the epoch whose weights it ends with
-    select_by: Literal["accuracy", "loss"] | None = (
-        None  # what tells the best; None: the training's
-    )
+    # The dev score that selects the best epoch; None: that of the training.
+    select_by: Literal["accuracy", "loss"] | None = None
     name: str = ""  # in the history
     patience: int | None = None  # None: the training's own
     averaging: float | None = None  # epochs over which weights are averaged; None: the training's
-    final_rate: float = 1.0  # the share of the learning rate that it falls to, evenly
+    # Learning rate at the end of the phase, as a share of that at its start; it falls linearly.
+    final_rate_share: float = 1.0
     scored: nn.Module | None = None  # whose dev score tells the best epoch; None: the model's
     counted_too: Mapping[str, nn.Module] = field(default_factory=dict)  # as much as it, by name
     has_dropout: bool = True
@@ -167,8 +167,8 @@ class Penalised(Recipe):
         """Epochs over which weights are averaged while it is learnt; None: the training's own."""
         return None
 
-    def rate_at_the_end(self, model: TextClassifier) -> float:
-        """The share of the learning rate that is left when it has been learnt."""
+    def rate_share_at_end(self, model: TextClassifier) -> float:
+        """The learning rate when the penalty has been learnt, as a share of that at the start."""
         return 1.0
 
     def kept(self, model: TextClassifier) -> Literal["best", "last"]:
@@ -194,7 +194,7 @@ class Penalised(Recipe):
             objective,
             learns=[model, prepared],
             holds=self.held(model),
-            final_rate=self.rate_at_the_end(model),
+            final_rate_share=self.rate_share_at_end(model),
             epochs=self.length(model, len(material.documents)),
             averaging=self.averaged(model),
             keep=self.kept(model),

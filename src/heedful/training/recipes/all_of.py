@@ -83,9 +83,9 @@ class AllOf(Penalised):
         said = (part.averaged(model) for part in self.parts)
         return next((epochs for epochs in said if epochs is not None), None)
 
-    def rate_at_the_end(self, model: TextClassifier) -> float:
+    def rate_share_at_end(self, model: TextClassifier) -> float:
         """The least that any of them leaves."""
-        return min(part.rate_at_the_end(model) for part in self.parts)
+        return min(part.rate_share_at_end(model) for part in self.parts)
 
     def kept(self, model: TextClassifier) -> Literal["best", "last"]:
         """The last epoch if any of them ends with it."""

@@ -61,7 +61,8 @@ class Usual:
     readings: int  # documents read in each part in all, so that small corpora take more epochs
     deletions: int
     replaced_share: float
-    final_rate: float  # the share of the learning rate that is left at the end
+    final_rate_share: float  # of the learning rate, at the end of the part with the penalties
+    first_select_by: Literal["loss"] | None  # dev score for the first epochs; None: the training's
     first_averaging: float | None
     averaging: float | None
     kept: Literal["best", "last"]  # epoch, where weights are averaged
@@ -69,18 +70,18 @@ class Usual:
 
 FROM_SCRATCH = Usual(
     weights=(1.0, 0.5, 0.0, 0.5), first_epochs=(4, 5), epochs=(4, 8), readings=25_000,
-    deletions=4, replaced_share=0.5, final_rate=1.0,
+    deletions=4, replaced_share=0.5, final_rate_share=1.0, first_select_by="loss",
     first_averaging=1.0, averaging=1.0, kept="last",
 )  # fmt: skip
 # A pretrained encoder learns in few and small steps; where it does not, what is on top of it does.
 FINE_TUNED = Usual(
     weights=(1.0, 1.0, 0.3, 0.3), first_epochs=(3, 3), epochs=(3, 8), readings=10_000,
-    deletions=4, replaced_share=0.0, final_rate=0.1,
+    deletions=4, replaced_share=0.0, final_rate_share=0.1, first_select_by=None,
     first_averaging=None, averaging=None, kept="best",
 )  # fmt: skip
 ON_TOP = Usual(
     weights=(1.0, 1.0, 0.3, 1.0), first_epochs=(3, 3), epochs=(6, 8), readings=10_000,
-    deletions=6, replaced_share=0.5, final_rate=1.0,
+    deletions=6, replaced_share=0.5, final_rate_share=1.0, first_select_by=None,
     first_averaging=None, averaging=1.0, kept="best",
 )  # fmt: skip
 
@@ -104,19 +105,19 @@ class Faithful(Penalised):
     `p` is that of the predicted class, without dropout; no gradient flows through the falls, so
     Rank moves scores only. Of `ranked_share` of the documents of each batch `deletions` words are
     drawn, half by attention and half evenly. In `shortened_share` of these documents only some of
-    the other words are left, a share drawn evenly from none to all: so a word that others could
-    stand in for falls, too. The share of words that are the top words is drawn from `shares` for
-    each batch. In `replaced_share` of the batches each word that Rank, Keep and Drop leave out is
-    replaced by an unknown word; in the others it is deleted. Away costs no second reading: it keeps
-    the states of other words from telling what the top words say, which would then reach the
-    decision past the weights.
+    the other words are left, a share drawn evenly from none to all, so that deleting a word has an
+    effect even if other words say the same. The share of words that are the top words is drawn from
+    `shares` for each batch. In `replaced_share` of the batches each word that Rank, Keep and Drop
+    leave out is replaced by an unknown word; in the others it is deleted. Away costs no second
+    reading: it keeps the states of other words from telling what the top words say, which would
+    then reach the decision past the weights.
     Of a pretrained encoder, attention and output see `votes` made of its layers, which keep what a
     word says apart from what the text says. It learns on unless `holds_body`.
     Weights of a model from scratch are averaged. Its first part ends with the epoch of the lowest
-    dev loss: later it would be sure of what it has seen, and a poor teacher. Its second part ends
-    with the last. A pretrained model ends both with the most accurate epoch: in the second part
-    that whose answers are most often right from the whole dev text and from its top words, both
-    counted alike.
+    dev loss: later epochs are overconfident on training documents and make a poor teacher. Its
+    second part ends with the last. Without a dev part both end with the last. A pretrained model
+    ends both with the most accurate epoch: in the second part that whose answers are most often
+    right from the whole dev text and from its top words, both counted alike.
     """
 
     rank_weight: float | None = None  # None: 1, whatever the encoder
@@ -132,9 +133,7 @@ class Faithful(Penalised):
     teacher_weight: float = 0.5  # of what the model said after the first epochs
     first_averaging: float | None = None  # epochs of averaged weights; None: 1, from scratch
     averaging: float | None = None  # the same afterwards; None: 1, unless a pretrained one learns
-    final_rate: float | None = (
-        None  # share of the rate left; None: 1, 0.1 if pretrained and learning
-    )
+    final_rate_share: float | None = None  # of the learning rate; None: 1, pretrained 0.1
     holds_embeddings: bool = True  # from scratch: not changed after the first epochs
     holds_body: bool = False  # nor is a pretrained encoder
     epochs: int | None = None  # None: 4, pretrained 3, held 6; up to 8 on few documents
@@ -147,7 +146,7 @@ class Faithful(Penalised):
         at_least(0, first_epochs=self.first_epochs, first_averaging=self.first_averaging)
         at_least(0, averaging=self.averaging)
         share(teacher_weight=self.teacher_weight, replaced_share=self.replaced_share)
-        share(shortened_share=self.shortened_share, final_rate=self.final_rate)
+        share(shortened_share=self.shortened_share, final_rate_share=self.final_rate_share)
         if not self.shares:
             raise ConfigError("faithful: shares should have at least one number, as in 0.1+0.5.")
         for given in (self.ranked_share, *self.shares):
@@ -206,7 +205,7 @@ class Faithful(Penalised):
                 [model],
                 epochs,
                 epochs_to_come=self.length(model, len(material.documents)),
-                select_by="loss" if averaging else None,
+                select_by=self.usual(model).first_select_by,
                 name="labels only",
                 averaging=averaging,
             )
@@ -229,9 +228,9 @@ class Faithful(Penalised):
         """Epochs over which weights are averaged after the first ones."""
         return _given(self.averaging, self.usual(model).averaging)
 
-    def rate_at_the_end(self, model: TextClassifier) -> float:
-        """What is left of the learning rate: little of a pretrained encoder's."""
-        return _given(self.final_rate, self.usual(model).final_rate)
+    def rate_share_at_end(self, model: TextClassifier) -> float:
+        """A tenth if a pretrained encoder learns."""
+        return _given(self.final_rate_share, self.usual(model).final_rate_share)
 
     def kept(self, model: TextClassifier) -> Literal["best", "last"]:
         """From scratch the last epoch: averaged weights vary little from one to the next."""
