@@ -72,8 +72,10 @@ def rank(
     tokens = some.is_token.shape[1]
     weights, scores = trace.weights[rows, :tokens], trace.scores[rows, :tokens]
     places, is_drawn = draw_places(weights.detach(), some.is_token, deletions, rng)
-    is_left = shortened(some.is_token, places, is_drawn, shortened_share, rng)
-    fall = falls(model, some, places, is_drawn, is_replaced, is_left if shortened_share else None)
+    is_left = None
+    if shortened_share:
+        is_left = shortened(some.is_token, places, is_drawn, shortened_share, rng)
+    fall = falls(model, some, places, is_drawn, is_replaced, is_left)
     return misranking(scores.gather(1, places), fall.to(scores.dtype), is_drawn)
 
 
